@@ -1,0 +1,104 @@
+r"""The observer: a classifier $p(y \mid x) = \prod_k p(y_k \mid x)$ that plays the human.
+
+It is trained apart from every model, on source pictures no model has seen, and judges what models
+imagine. Two architectures:
+
+`strong`  Convolutions with batch normalisation, three halvings, one head; about 0.6 M weights.
+`paper`   That of the authors' code: two 5x5 convolutions with pooling, then a tower of 1024 units
+          with dropout per attribute; 67 M weights.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from mindseye.concepts import Vocabulary
+from mindseye.distributions import Attributes
+from mindseye.errors import UsageError, did_you_mean, listed
+from mindseye.networks import MLP, feature_count
+
+__all__ = ["Observer"]
+
+
+class Observer(nn.Module):
+    """A classifier of every attribute of a picture.
+
+    Arguments:
+        vocabulary: The attributes.
+        shape: Channels, height and width of a picture.
+        architecture: `strong` or `paper`.
+        width: Channels of the first convolution.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        shape: tuple[int, int, int] = (1, 64, 64),
+        architecture: str = "strong",
+        width: int = 32,
+    ):
+        super().__init__()
+        if architecture not in _TRUNKS:
+            raise UsageError(
+                f"`architecture={architecture!r}` is not known; expected {listed(_TRUNKS)}.",
+                did_you_mean(architecture, _TRUNKS),
+            )
+        trunk, hidden, dropout = _TRUNKS[architecture]
+        self.vocabulary, self.shape = vocabulary, shape
+        self.trunk = trunk(shape[0], width)
+        features = feature_count(self.trunk, shape)
+        self.heads = nn.ModuleList(
+            nn.Sequential(
+                nn.Linear(features, hidden), nn.ReLU(), nn.Dropout(dropout), MLP([hidden, size])
+            )
+            for size in vocabulary.sizes
+        )
+
+    def forward(self, x: Tensor) -> Attributes:
+        """p(y|x) for pictures `(B, C, H, W)`."""
+        features = self.trunk(x)
+        logits = [head(features) for head in self.heads]
+        widest = max(self.vocabulary.sizes)
+        padded = [nn.functional.pad(each, (0, widest - each.shape[1])) for each in logits]
+        return Attributes(torch.stack(padded, 1).float(), self.vocabulary.sizes)
+
+    @torch.no_grad()
+    def judge(self, x: Tensor) -> Tensor:
+        """The most probable codes of some pictures, `(B, K)`."""
+        return self(x).mode
+
+
+def _strong(channels: int, width: int) -> nn.Sequential:
+    return nn.Sequential(
+        *_block(channels, width, stride=1),
+        *_block(width, 2 * width, stride=2),
+        *_block(2 * width, 2 * width, stride=1),
+        *_block(2 * width, 4 * width, stride=2),
+        *_block(4 * width, 4 * width, stride=1),
+        *_block(4 * width, 4 * width, stride=2),
+        nn.Conv2d(4 * width, width, 1),
+        nn.ReLU(),
+        nn.Flatten(),
+    )
+
+
+def _paper(channels: int, width: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(channels, width, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(width, 2 * width, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+    )
+
+
+def _block(before: int, after: int, stride: int) -> list[nn.Module]:
+    """A convolution, batch normalisation and a rectifier."""
+    conv = nn.Conv2d(before, after, 3, stride, padding=1, bias=False)
+    return [conv, nn.BatchNorm2d(after, momentum=0.01), nn.ReLU()]
+
+
+_TRUNKS = {"strong": (_strong, 128, 0.1), "paper": (_paper, 1024, 0.5)}

@@ -1,0 +1,71 @@
+"""Fully connected networks: one, or K of the same shape as one batched product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["MLP", "ParallelMLP", "initialised"]
+
+
+class MLP(nn.Sequential):
+    """Linear layers with ELU between them, and none after the last.
+
+    Arguments:
+        sizes: Width of the input, of every hidden layer and of the output.
+    """
+
+    def __init__(self, sizes: Sequence[int]):
+        layers: list[nn.Module] = []
+        for width, following in pairwise(sizes):
+            layers += [initialised(nn.Linear(width, following)), nn.ELU()]
+        super().__init__(*layers[:-1])
+
+
+class ParallelMLP(nn.Module):
+    """`count` networks of the same shape and different weights, as one batched product a layer.
+
+    Arguments:
+        count: How many networks, K.
+        sizes: Width of the input, of every hidden layer and of the output.
+    """
+
+    def __init__(self, count: int, sizes: Sequence[int]):
+        super().__init__()
+        self.weights = nn.ParameterList(
+            _truncated(torch.empty(count, width, following), width)
+            for width, following in pairwise(sizes)
+        )
+        self.biases = nn.ParameterList(torch.zeros(count, 1, width) for width in sizes[1:])
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map `(K, B, first size)` to `(K, B, last size)`."""
+        last = len(self.weights) - 1
+        for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            x = torch.baddbmm(bias, x, weight)
+            x = nn.functional.elu(x) if i < last else x
+        return x
+
+
+def initialised(layer: nn.Linear | nn.Conv2d | nn.ConvTranspose2d) -> nn.Module:
+    """Truncated normal weights of variance 1/fan-in and zero biases, as the authors' library."""
+    if isinstance(layer, nn.ConvTranspose2d):
+        # An output pixel is reached by 1/stride² of the kernel's entries.
+        fan_in = layer.weight[:, 0].numel() // (layer.stride[0] * layer.stride[1])
+    else:
+        fan_in = layer.weight[0].numel()
+    _truncated(layer.weight.data, fan_in)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+    return layer
+
+
+def _truncated(weight: Tensor, fan_in: int) -> Tensor:
+    """Fill with normal numbers of standard deviation 1/√fan-in, cut at two of them."""
+    if weight.is_meta:
+        return weight
+    std = fan_in**-0.5
+    return nn.init.trunc_normal_(weight, std=std, a=-2 * std, b=2 * std)
