@@ -1,0 +1,49 @@
+r"""JMVAE: the joint bound, with both single readers pulled towards the joint one.
+
+$$
+J = \mathrm{elbo}_{1, \lambda, 1}(x, y)
+- \alpha \left[ \mathrm{KL}(q(z \mid x, y) \,\|\, q(z \mid y))
++ \mathrm{KL}(q(z \mid x, y) \,\|\, q(z \mid x)) \right]
+$$
+
+Averaged over the pictures of one description, the first divergence fits $q(z \mid y)$ to the
+aggregate of their posteriors: see `aggregate`. At $\alpha = 0$ it is `joint_elbo`.
+
+References:
+    Joint Multimodal Learning with Deep Generative Models, Suzuki et al., 2017
+    https://arxiv.org/abs/1611.01891
+    Generative Models of Visually Grounded Imagination, Vedantam et al., 2018, section 4
+    https://arxiv.org/abs/1705.10762
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+from torch.distributions import kl_divergence
+
+from mindseye.models.joint import JointModel
+from mindseye.objectives.bound import Bound
+from mindseye.objectives.elbo import bound_under
+from mindseye.objectives.registry import objective
+
+__all__ = ["jmvae"]
+
+
+@objective("jmvae", fits="q_x q_y q_xy", cite="suzuki2017 vedantam2018")
+def jmvae(
+    vae: JointModel,
+    x: Tensor,
+    y: Any,
+    *,
+    lam: float = 50.0,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+) -> Bound:
+    """The joint bound less α times the divergences of the joint posterior from the single ones."""
+    q = vae.q_xy(x, y)
+    joint = bound_under(q, vae, x, y, name="qxy", lam=lam, beta=beta)
+    kl_qy, kl_qx = kl_divergence(q, vae.q_y(y)), kl_divergence(q, vae.q_x(x))
+    terms = {"kl_qxy_qy": kl_qy, "kl_qxy_qx": kl_qx}
+    return Bound(joint.value - alpha * (kl_qy + kl_qx), joint.terms | terms)

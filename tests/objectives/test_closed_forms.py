@@ -1,0 +1,190 @@
+"""Every objective against the model that can be solved by hand."""
+
+import pytest
+import torch
+from torch.distributions import MultivariateNormal, kl_divergence
+
+from mindseye.models.exact import LinearGaussian
+from mindseye.objectives import (
+    bivcca,
+    image_elbo,
+    jmvae,
+    joint_elbo,
+    split_average_kl,
+    telbo,
+    unimodal_bounds,
+    words_elbo,
+)
+
+COPIES = 40_000
+
+
+def make(tilt: float = 0.0) -> LinearGaussian:
+    generator = torch.Generator().manual_seed(3)
+    return LinearGaussian(
+        torch.randn(5, 2, generator=generator),
+        torch.randn(3, 2, generator=generator),
+        tilt=tilt,
+    ).double()
+
+
+@pytest.fixture(autouse=True)
+def double():
+    torch.set_default_dtype(torch.float64)
+    torch.manual_seed(0)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.fixture
+def pair():
+    generator = torch.Generator().manual_seed(4)
+    return torch.randn(1, 5, generator=generator), torch.randn(1, 3, generator=generator)
+
+
+def mean_of(bound_of, x, y):
+    """The expectation of a one-sample bound, over many copies of one example."""
+    with torch.no_grad():
+        return bound_of(x.expand(COPIES, -1), y.expand(COPIES, -1)).value.mean()
+
+
+def close(value, expected):
+    torch.testing.assert_close(value, expected.detach().squeeze(), rtol=5e-3, atol=2e-2)
+
+
+def test_exact_evidence_agrees_with_monte_carlo(pair):
+    model, (x, y) = make(), pair
+    z = model.prior.sample((400_000,))
+    log_joint = model.p_x(z).log_prob(x) + model.p_y(z).log_prob(y)
+    estimate = log_joint.logsumexp(0) - torch.tensor(400_000.0).log()
+    torch.testing.assert_close(
+        model.log_evidence(x, y), estimate.detach()[None], rtol=0.02, atol=0.05
+    )
+
+
+def test_joint_elbo_with_the_true_posterior_is_the_log_evidence(pair):
+    model, (x, y) = make(), pair
+    close(mean_of(lambda a, b: joint_elbo(model, a, b), x, y), model.log_evidence(x, y))
+
+
+def test_image_elbo_with_the_true_posterior_is_the_log_evidence(pair):
+    model, (x, y) = make(), pair
+    close(mean_of(lambda a, b: image_elbo(model, a, b), x, y), model.log_evidence(x=x))
+
+
+def test_words_elbo_with_the_true_posterior_is_the_log_evidence(pair):
+    model, (x, y) = make(), pair
+    close(mean_of(lambda a, b: words_elbo(model, b), x, y), model.log_evidence(y=y))
+
+
+def test_a_wrong_posterior_costs_exactly_its_divergence(pair):
+    right, wrong, (x, y) = make(), make(tilt=0.4), pair
+    gap = kl_divergence(wrong.q_xy(x, y), right.q_xy(x, y))
+    bound = mean_of(lambda a, b: joint_elbo(wrong, a, b), x, y)
+    close(bound, right.log_evidence(x, y) - gap)
+
+
+@pytest.mark.parametrize("beta", [1.0, 4.0])
+@pytest.mark.parametrize("lam", [1.0, 7.0])
+def test_weighted_joint_elbo_is_its_closed_form(pair, lam, beta):
+    model, (x, y) = make(), pair
+    q = model.q_xy(x, y)
+    expected = (
+        model.expected_log_px(q, x)
+        + lam * model.expected_log_py(q, y)
+        - beta * kl_divergence(q, model.prior)
+    )
+    close(mean_of(lambda a, b: joint_elbo(model, a, b, lam=lam, beta=beta), x, y), expected)
+
+
+def test_weighted_image_elbo_is_its_closed_form(pair):
+    model, (x, y) = make(), pair
+    q = model.q_x(x)
+    expected = 2 * model.expected_log_px(q, x) - 3 * kl_divergence(q, model.prior)
+    close(mean_of(lambda a, b: image_elbo(model, a, lam=2.0, beta=3.0), x, y), expected)
+
+
+def test_telbo_at_unit_weights_is_the_sum_of_three_evidences(pair):
+    model, (x, y) = make(), pair
+    expected = model.log_evidence(x, y) + model.log_evidence(x=x) + model.log_evidence(y=y)
+    close(mean_of(lambda a, b: telbo(model, a, b, lam=1.0, gamma=1.0), x, y), expected)
+
+
+def test_telbo_is_its_closed_form_at_any_weights(pair):
+    model, (x, y) = make(), pair
+    q, q_x, q_y = model.q_xy(x, y), model.q_x(x), model.q_y(y)
+    expected = (
+        model.expected_log_px(q, x)
+        + 5 * model.expected_log_py(q, y)
+        - kl_divergence(q, model.prior)
+        + model.expected_log_px(q_x, x)
+        - kl_divergence(q_x, model.prior)
+        + 9 * model.expected_log_py(q_y, y)
+        - kl_divergence(q_y, model.prior)
+    )
+    close(mean_of(lambda a, b: telbo(model, a, b, lam=5.0, gamma=9.0), x, y), expected)
+
+
+def test_two_stages_add_up_to_the_telbo(pair):
+    model, (x, y) = make(), pair
+    stages = mean_of(lambda a, b: joint_elbo(model, a, b, lam=5.0), x, y) + mean_of(
+        lambda a, b: unimodal_bounds(model, a, b, gamma=9.0), x, y
+    )
+    close(stages, mean_of(lambda a, b: telbo(model, a, b, lam=5.0, gamma=9.0), x, y))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 2.0])
+def test_jmvae_is_the_joint_bound_less_two_divergences(pair, alpha):
+    model, (x, y) = make(), pair
+    q = model.q_xy(x, y)
+    pull = kl_divergence(q, model.q_y(y)) + kl_divergence(q, model.q_x(x))
+    expected = model.log_evidence(x, y) - alpha * pull
+    close(mean_of(lambda a, b: jmvae(model, a, b, lam=1.0, alpha=alpha), x, y), expected)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.7, 1.0])
+def test_bivcca_weighs_the_bounds_of_both_readers(pair, mu):
+    model, (x, y) = make(), pair
+    expected = sum(
+        weight
+        * (
+            model.expected_log_px(q, x)
+            + 3 * model.expected_log_py(q, y)
+            - kl_divergence(q, model.prior)
+        )
+        for weight, q in [(mu, model.q_x(x)), (1 - mu, model.q_y(y))]
+    )
+    close(mean_of(lambda a, b: bivcca(model, a, b, lam=3.0, mu=mu), x, y), expected)
+
+
+def test_no_bound_exceeds_the_evidence_it_bounds(pair):
+    (x, y) = pair
+    truth = make()
+    for tilt in (-1.0, -0.2, 0.5):
+        bound = mean_of(lambda a, b, m=make(tilt): joint_elbo(m, a, b), x, y)
+        assert bound < truth.log_evidence(x, y).item()
+
+
+def test_average_kl_is_aggregate_kl_plus_mutual_information():
+    loc = torch.randn(12, 3)
+    q = MultivariateNormal(loc, scale_tril=0.4 * torch.eye(3).expand(12, 3, 3))
+    r = MultivariateNormal(torch.full((3,), 0.2), 1.5 * torch.eye(3))
+    split = split_average_kl(q, r, samples=2000)
+    total = split.aggregate_kl + split.mutual_information
+    torch.testing.assert_close(split.average_kl, total, rtol=0, atol=0.03)
+    assert 0 < split.mutual_information < torch.tensor(12.0).log()
+
+
+def test_equal_posteriors_carry_no_information_about_their_picture():
+    q = MultivariateNormal(torch.ones(6, 2), torch.eye(2))
+    r = MultivariateNormal(torch.zeros(2), torch.eye(2))
+    split = split_average_kl(q, r, samples=4000)
+    assert split.mutual_information.abs() < 1e-9
+    torch.testing.assert_close(split.average_kl, torch.tensor(1.0))  # |μ|²/2
+    torch.testing.assert_close(split.aggregate_kl, torch.tensor(1.0), atol=0.02, rtol=0)
+
+
+def test_distant_posteriors_tell_their_picture_apart():
+    q = MultivariateNormal(100.0 * torch.arange(8.0)[:, None].expand(8, 2), torch.eye(2))
+    split = split_average_kl(q, MultivariateNormal(torch.zeros(2), 1e4 * torch.eye(2)))
+    torch.testing.assert_close(split.mutual_information, torch.tensor(8.0).log())

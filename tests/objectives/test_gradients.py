@@ -1,0 +1,154 @@
+"""Which parameters an objective reaches, and which it leaves alone."""
+
+import pytest
+import torch
+
+from mindseye.concepts import Attribute, Vocabulary
+from mindseye.errors import UsageError
+from mindseye.labels import Labels
+from mindseye.models.joint import JointVAE, frozen
+from mindseye.objectives import (
+    OBJECTIVES,
+    get_objective,
+    image_elbo,
+    joint_elbo,
+    semi_supervised,
+    telbo,
+    unimodal_bounds,
+)
+
+WORDS = Vocabulary([Attribute("digit", ["0", "1", "2"]), Attribute("size", ["big", "small"])])
+MODULES = ["image_decoder", "label_decoder", "image_encoder", "label_encoder", "joint_encoder"]
+REACHED = {
+    "elbo": {"image_decoder", "image_encoder"},
+    "jvae": {"image_decoder", "label_decoder", "joint_encoder"},
+    "telbo": set(MODULES),
+    "unimodal": {"image_encoder", "label_encoder"},
+    "semi": set(MODULES),
+    "jmvae": set(MODULES),
+    "bivcca": set(MODULES) - {"joint_encoder"},
+}
+
+
+def make(seed: int = 0) -> JointVAE:
+    torch.manual_seed(seed)
+    return JointVAE(WORDS, (1, 64, 64), latent=3, networks="lean", width=8, hidden=16)
+
+
+def batch(size: int = 6) -> tuple[torch.Tensor, Labels]:
+    generator = torch.Generator().manual_seed(5)
+    x = (torch.rand(size, 1, 64, 64, generator=generator) < 0.1).float()
+    return x, Labels.full(torch.stack([torch.arange(size) % 3, torch.arange(size) % 2], 1))
+
+
+def reached(model: JointVAE) -> set[str]:
+    def moved(name: str) -> bool:
+        grads = [p.grad for p in getattr(model, name).parameters()]
+        return any(g is not None and g.abs().max() > 0 for g in grads)
+
+    return {name for name in MODULES if moved(name)}
+
+
+@pytest.mark.parametrize("name", sorted(REACHED))
+def test_gradient_reaches_exactly_the_networks_it_should(name):
+    model = make()
+    OBJECTIVES[name].function(model, *batch()).value.mean().backward()
+    assert reached(model) == REACHED[name]
+
+
+def test_every_joint_objective_is_tested_here():
+    assert set(OBJECTIVES) - {"classify"} == set(REACHED)
+
+
+def test_unimodal_bounds_leave_the_decoders_and_their_statistics_untouched():
+    model = make()
+    before = {k: v.clone() for k, v in model.state_dict().items() if "decoder" in k}
+    unimodal_bounds(model, *batch()).value.mean().backward()
+    assert all(p.grad is None for d in model.decoders for p in d.parameters())
+    assert all(torch.equal(before[k], model.state_dict()[k]) for k in before)
+    assert any("running_mean" in k for k in before)
+
+
+def test_joint_bound_does_update_the_statistics():
+    model = make()
+    before = model.state_dict()["image_decoder.layers.0.running_mean"].clone()
+    joint_elbo(model, *batch())
+    assert not torch.equal(before, model.state_dict()["image_decoder.layers.0.running_mean"])
+
+
+def test_telbo_gives_the_decoders_the_gradient_of_the_joint_bound_alone():
+    model, other = make(), make()
+    x, y = batch()
+    torch.manual_seed(1)
+    telbo(model, x, y, lam=3.0).value.sum().backward()
+    torch.manual_seed(1)  # the joint bound draws its noise first
+    joint_elbo(other, x, y, lam=3.0).value.sum().backward()
+    for mine, its in zip(model.decoders, other.decoders, strict=True):
+        for a, b in zip(mine.parameters(), its.parameters(), strict=True):
+            torch.testing.assert_close(a.grad, b.grad)
+
+
+def test_thawed_modules_are_as_they_were():
+    model = make()
+    model.label_decoder.weights[0].requires_grad_(False)
+    with pytest.raises(RuntimeError, match="inside"), frozen(model.decoders):
+        assert not any(p.requires_grad for d in model.decoders for p in d.parameters())
+        raise RuntimeError("inside")
+    assert not model.label_decoder.weights[0].requires_grad
+    assert model.label_decoder.weights[1].requires_grad
+    norms = [m for m in model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    assert all(norm.track_running_stats for norm in norms)
+
+
+def test_semi_supervised_with_all_labels_is_the_telbo_in_expectation():
+    model = make().eval()
+    x, y = batch()
+    copies = [t.repeat_interleave(200, 0) for t in (x, y.codes)]
+    many = (copies[0], Labels.full(copies[1]))
+    with torch.no_grad():
+        one = semi_supervised(model, *many, lam=2.0, gamma=2.0).value.mean()
+        two = telbo(model, *many, lam=2.0, gamma=2.0).value.mean()
+    torch.testing.assert_close(one, two, rtol=1e-3, atol=0)
+
+
+def test_semi_supervised_without_labels_is_the_image_bound():
+    model, other = make(), make()
+    x, y = batch()
+    nothing = Labels(y.codes, torch.zeros_like(y.observed))
+    torch.manual_seed(2)
+    value = semi_supervised(model, x, nothing).value
+    value.sum().backward()
+    assert reached(model) == {"image_decoder", "image_encoder"}
+    torch.manual_seed(2)
+    torch.randn(6, 3)  # the draw of q(z|x,y), which is not used
+    expected = image_elbo(other, x).value
+    torch.testing.assert_close(value, expected)
+
+
+@pytest.mark.parametrize("name", sorted(REACHED))
+def test_bound_does_not_depend_on_the_order_of_the_batch(name):
+    model = make().eval()
+    x, y = batch()
+    order = torch.tensor([4, 2, 0, 5, 1, 3])
+
+    def expected(x, y):
+        torch.manual_seed(0)
+        copies = (x.repeat_interleave(300, 0), Labels.full(y.codes.repeat_interleave(300, 0)))
+        with torch.no_grad():
+            return OBJECTIVES[name].function(model, *copies).value.view(len(x), -1).mean(1)
+
+    torch.testing.assert_close(
+        expected(x, y)[order],
+        expected(x[order], Labels.full(y.codes[order])),
+        rtol=2e-3,
+        atol=0.5,
+    )
+
+
+def test_unknown_objectives_and_weights_name_the_near_one():
+    with pytest.raises(UsageError, match=r"Did you mean 'telbo'\?"):
+        get_objective("tello")
+    with pytest.raises(UsageError, match=r"`lamda` is not a weight of `telbo`.*'lam'"):
+        get_objective("telbo").check({"lamda": 3})
+    with pytest.raises(UsageError, match=r"`lam='x'` is not a number"):
+        get_objective("telbo").check({"lam": "x"})
