@@ -1,0 +1,21 @@
+"""How a model learns: the loop, its schedules, the average of the weights, and checkpoints.
+
+Nothing in here knows a paper: a bound and a batch come in, records come out.
+"""
+
+from __future__ import annotations
+
+from mindseye.training.averaging import Average
+from mindseye.training.checkpoints import Checkpoint, Checkpoints, read_tensors, write_tensors
+from mindseye.training.loop import Record, Training, train
+
+__all__ = [
+    "Average",
+    "Checkpoint",
+    "Checkpoints",
+    "Record",
+    "Training",
+    "read_tensors",
+    "train",
+    "write_tensors",
+]

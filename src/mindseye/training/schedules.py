@@ -1,0 +1,167 @@
+r"""How long and how fast to train: the options, and schedules that are pure functions of the step.
+
+A schedule returns a factor, usually in $[0, 1]$: a learning rate is the base rate times such
+factors, the weight of a KL term is one of them. No schedule has a state, so a resumed run continues
+on the same curve.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mindseye.errors import UsageError, did_you_mean, listed
+
+__all__ = ["GUARD", "PATIENCE", "Training", "constant", "cosine", "halving", "warmup"]
+
+GUARD = 100
+"""All numbers are checked for being finite every so many steps."""
+
+PATIENCE = 3
+"""So many failures in a row, without getting past the furthest of them, end the training."""
+
+
+def constant(step: int, steps: int) -> float:
+    """The factor 1 at every step."""
+    return 1.0
+
+
+def warmup(step: int, over: int) -> float:
+    """Rise linearly from 0 at step 0 to 1 at step `over`; with `over=0` there is no rise.
+
+    >>> [warmup(step, over=4) for step in (0, 1, 4, 9)]
+    [0.0, 0.25, 1.0, 1.0]
+    """
+    return 1.0 if step >= over else step / over
+
+
+def cosine(step: int, steps: int, floor: float = 0.0) -> float:
+    r"""Half a cosine wave, $f + (1 - f)\,\tfrac12(1 + \cos \pi t / T)$, then the floor $f$.
+
+    >>> [round(cosine(step, steps=100, floor=0.5), 12) for step in (0, 50, 100, 200)]
+    [1.0, 0.75, 0.5, 0.5]
+    """
+    part = min(step / steps, 1.0)
+    return floor + (1.0 - floor) * 0.5 * (1.0 + math.cos(math.pi * part))
+
+
+def halving(step: int, every: int, floor: float = 0.0) -> float:
+    """Half as much after every `every` steps, never below `floor`.
+
+    >>> [halving(step, every=20_000, floor=0.01) for step in (0, 19_999, 20_000, 40_000, 10**6)]
+    [1.0, 1.0, 0.5, 0.25, 0.01]
+    """
+    return max(floor, 0.5 ** (step // every))
+
+
+@dataclass(frozen=True)
+class Training:
+    """How long and how fast to train.
+
+    >>> Training(steps=200, learning_rate=0.5, warmup=100, schedule="cosine").rate(150)
+    0.25
+    """
+
+    steps: int = 10_000
+    """Number of updates of the weights."""
+
+    batch_size: int = 64
+    """Pictures per update."""
+
+    learning_rate: float = 1e-4
+    """Adam's step size after the warm-up."""
+
+    warmup: int = 0
+    """Steps over which the learning rate rises linearly from 0."""
+
+    schedule: str = "constant"
+    """What the learning rate does after the warm-up: 'constant', or 'cosine' down to 0."""
+
+    beta_warmup: int = 0
+    """Steps over which the weight of the KL term rises from 0 to 1; 0 for none."""
+
+    clip: float = 0.0
+    """Largest norm of the gradient, longer ones are scaled down to it; 0 for none."""
+
+    ema: float = 0.0
+    """Decay of the moving average of the weights that is used for pictures; 0 for none."""
+
+    weight_decay: float = 0.0
+    """Weight of the L2 penalty on the parameters that are handed in for it."""
+
+    adam_betas: tuple[float, float] = (0.9, 0.999)
+    """Decay of Adam's running means of the gradient and of its square."""
+
+    adam_eps: float = 1e-8
+    """Adam's smallest divisor."""
+
+    log_every: int = 100
+    """Steps between two records."""
+
+    checkpoint_every: int = 1000
+    """Steps between two checkpoints."""
+
+    seed: int = 0
+    """Seed of the noise drawn in training."""
+
+    def __post_init__(self):
+        for name in ("steps", "batch_size", "log_every", "checkpoint_every"):
+            self._expect(name, "a whole number of at least 1", lambda x: type(x) is int and x >= 1)
+        for name in ("warmup", "beta_warmup"):
+            self._expect(name, "a whole number of at least 0", lambda x: type(x) is int and x >= 0)
+        for name in ("learning_rate", "adam_eps"):
+            self._expect(name, "a number above 0", lambda x: 0 < x < math.inf)
+        for name in ("clip", "weight_decay"):
+            self._expect(name, "a number of at least 0", lambda x: 0 <= x < math.inf)
+        self._expect("ema", "a number of at least 0 and below 1", lambda x: 0 <= x < 1)
+        self._expect("adam_betas", "two numbers of at least 0 and below 1", _two_decays)
+        self._expect("seed", "a whole number from 0 to 2⁶³ - 1", lambda x: x in range(2**63))
+        self._expect("schedule", listed(_SCHEDULES), lambda x: x in _SCHEDULES)
+        object.__setattr__(self, "adam_betas", tuple(self.adam_betas))
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step; the last step of the warm-up has the full one."""
+        after = _SCHEDULES[self.schedule](
+            max(0, step - self.warmup), max(1, self.steps - self.warmup)
+        )
+        return self.learning_rate * warmup(step + 1, self.warmup) * after
+
+    def beta(self, step: int) -> float:
+        """The weight of the KL term at a step."""
+        return warmup(step, self.beta_warmup)
+
+    def logs(self, step: int) -> bool:
+        """Whether there is a record after so many steps."""
+        return step % self.log_every == 0 or step == self.steps
+
+    def saves(self, step: int) -> bool:
+        """Whether there is a checkpoint after so many steps."""
+        return step % self.checkpoint_every == 0 or step == self.steps
+
+    def checks(self, step: int) -> bool:
+        """Whether all numbers are checked for being finite after so many steps."""
+        return step % GUARD == 0 or self.saves(step)
+
+    def next_stop(self, step: int) -> int:
+        """The next step after which something is read, checked or saved."""
+        rhythms = (self.log_every, self.checkpoint_every, GUARD)
+        return min(self.steps, *(step - step % every + every for every in rhythms))
+
+    def _expect(self, name: str, expected: str, holds: Callable[[Any], bool]) -> None:
+        value = getattr(self, name)
+        try:
+            fine = holds(value)
+        except TypeError:
+            fine = False
+        if not fine:
+            near = did_you_mean(str(value), _SCHEDULES) if name == "schedule" else ""
+            raise UsageError(f"`{name}` (={value!r}) must be {expected}.", near)
+
+
+_SCHEDULES: dict[str, Callable[[int, int], float]] = {"constant": constant, "cosine": cosine}
+
+
+def _two_decays(pair: Any) -> bool:
+    return isinstance(pair, tuple | list) and len(pair) == 2 and all(0 <= d < 1 for d in pair)
