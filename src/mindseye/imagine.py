@@ -1,0 +1,222 @@
+r"""The verbs: a description in, pictures out; a picture in, a distribution over descriptions out.
+
+$$
+p(x \mid y_\mathcal{O}) \approx \int p(x \mid z)\, q(z \mid y_\mathcal{O})\, dz, \qquad
+p(y_k \mid x) \approx \int p(y_k \mid z)\, q(z \mid x)\, dz .
+$$
+
+Every picture has noise of its own, a function of the seed and of its number: picture 7 is the same
+alone or in a grid of 64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution, Independent, Normal
+
+from mindseye.concepts import Concept, Vocabulary
+from mindseye.distributions import Attributes, ProductOfExperts
+from mindseye.errors import UsageError
+from mindseye.labels import Labels, decode, encode
+from mindseye.models import JointVAE, Observer
+from mindseye.randomness import keys, normals, pixel_uniforms
+
+__all__ = ["MAX_PICTURES", "Imagined", "Mind"]
+
+MAX_PICTURES = 10_000
+"""The most pictures of one request: they are held in memory together."""
+
+CHUNK = 64
+
+
+class Imagined(NamedTuple):
+    """Pictures of one description."""
+
+    concept: Concept
+    latents: Tensor
+    """`(n, D)`."""
+    means: Tensor
+    """The expected pictures E[x|z], `(n, C, H, W)`: what people look at."""
+    samples: Tensor
+    """Draws from p(x|z), `(n, C, H, W)`: what observers judge."""
+
+
+class Mind:
+    """A trained joint model that imagines and describes.
+
+    Arguments:
+        model: The joint model.
+        name: What to call it.
+        fits: Which inference networks its objective has trained.
+        observer: Who judges what it imagines, if anybody.
+    """
+
+    def __init__(
+        self,
+        model: JointVAE,
+        *,
+        name: str = "",
+        fits: frozenset[str] = frozenset({"q_x", "q_y", "q_xy"}),
+        observer: Callable[[], Observer] | None = None,
+    ):
+        self.model, self.name, self.fits = model.eval(), name, fits
+        self._find_observer, self._observer = observer, None
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What can be said."""
+        return self.model.vocabulary
+
+    @property
+    def observer(self) -> Observer:
+        """Who judges; read from disk the first time somebody asks."""
+        if self._observer is None:
+            if self._find_observer is None:
+                raise UsageError(f"`{self.name}` has no observer.", "Give one with --observer.")
+            self._observer = self._find_observer().eval().to(self.device)
+        return self._observer
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return next(self.model.parameters()).device
+
+    def concept(self, description: str | Concept) -> Concept:
+        """A description as a concept of this mind's vocabulary."""
+        return self.vocabulary.parse(str(description))
+
+    @torch.no_grad()
+    def belief(self, description: str | Concept) -> ProductOfExperts:
+        """q(z|y_O): what a description says about the latent."""
+        self._expect("q_y", "imagines nothing from words")
+        return self.model.q_y(encode([self.concept(description)], self.device))
+
+    def imagine(
+        self,
+        description: str | Concept,
+        n: int = 16,
+        seed: int = 0,
+        *,
+        mean: bool = False,
+        temperature: float = 1.0,
+    ) -> Tensor:
+        """Pictures of a description, `(n, C, H, W)` in [0, 1].
+
+        Arguments:
+            description: A concept, or its text; what it does not say varies.
+            n: How many.
+            seed: Picture i depends on the seed and i alone.
+            mean: The expected picture of every latent rather than a draw.
+            temperature: Scales the spread of the latents; 0 gives the most typical picture.
+        """
+        imagined = self.imagined(description, n, seed, temperature=temperature)
+        return imagined.means if mean else imagined.samples
+
+    @torch.no_grad()
+    def imagined(
+        self, description: str | Concept, n: int = 16, seed: int = 0, *, temperature: float = 1.0
+    ) -> Imagined:
+        """Pictures of a description with all that made them."""
+        key = self._keys(n, seed)
+        if not (math.isfinite(temperature) and temperature >= 0):
+            raise UsageError(f"`temperature={temperature}` must be a number of at least 0.")
+        belief = self.belief(description)
+        z = belief.mean + temperature * belief.stddev * normals(key, self.model.latent)
+        return Imagined(self.concept(description), z, *self._drawn(z, key))
+
+    @torch.no_grad()
+    def describe(self, pictures: Tensor, samples: int = 64, seed: int = 0) -> list[Attributes]:
+        """p(y|x) of every picture `(B, C, H, W)`, averaged over draws of q(z|x)."""
+        self._expect("q_x", "cannot read pictures")
+        self._check_pictures(pictures)
+        q = self.model.q_x(pictures.to(self.device))
+        key = keys(seed, torch.arange(samples, device=self.device), "describe")
+        z = q.mean[:, None] + q.stddev[:, None] * normals(key, self.model.latent)  # (B, S, D)
+        return [Attributes.mixture(self.model.p_y(draws)) for draws in z]
+
+    @torch.no_grad()
+    def reconstruct(self, pictures: Tensor) -> Tensor:
+        """The expected pictures at the mean of q(z|x)."""
+        self._expect("q_x", "cannot read pictures")
+        self._check_pictures(pictures)
+        return self._means(self.model.q_x(pictures.to(self.device)).mean)
+
+    @torch.no_grad()
+    def between(
+        self,
+        start: str | Concept,
+        end: str | Concept,
+        steps: int = 9,
+        n: int = 4,
+        seed: int = 0,
+    ) -> Tensor:
+        """Expected pictures on the way from one concept to another, `(n, steps, C, H, W)`.
+
+        A row keeps its noise; the belief's mean moves in a straight line and its width
+        geometrically.
+        """
+        if steps < 2:
+            raise UsageError(f"`steps={steps}` must be at least 2: both ends are shown.")
+        key = self._keys(n, seed)
+        first, last = self.belief(start), self.belief(end)
+        t = torch.linspace(0, 1, steps, device=self.device)[:, None]
+        loc = torch.lerp(first.mean, last.mean, t)
+        scale = torch.lerp(first.stddev.log(), last.stddev.log(), t).exp()  # (steps, D)
+        z = loc + scale * normals(key, self.model.latent)[:, None]  # (n, steps, D)
+        return self._means(z.flatten(0, 1)).unflatten(0, (n, steps))
+
+    def ladder(
+        self, description: str | Concept, n: int = 8, seed: int = 0
+    ) -> Iterator[Imagined]:
+        """Pictures while words are added one by one, from nothing said to all that was said."""
+        concept = self.concept(description)
+        for level in range(concept.level + 1):
+            said = concept.observed[:level]
+            yield self.imagined(
+                self.vocabulary.concept(**{name: concept.values[name] for name in said}), n, seed
+            )
+
+    def judge(self, pictures: Tensor) -> list[Concept]:
+        """What the observer sees in some pictures."""
+        codes = torch.cat([self.observer.judge(x) for x in pictures.to(self.device).split(CHUNK)])
+        return decode(self.vocabulary, Labels.full(codes))
+
+    def _drawn(self, z: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+        """Expected pictures and draws, of latents and keys."""
+        means = self._means(z)
+        noise = pixel_uniforms(keys(1, key), math.prod(self.model.shape)).view_as(means)
+        return means, (noise < means).float()
+
+    def _means(self, z: Tensor) -> Tensor:
+        return torch.cat([self.model.p_x(part).mean for part in z.split(CHUNK)])
+
+    def _keys(self, n: int, seed: int) -> Tensor:
+        if not 1 <= n <= MAX_PICTURES:
+            raise UsageError(f"`n={n}` must be between 1 and {MAX_PICTURES}.")
+        return keys(seed, torch.arange(n, device=self.device), "imagine")
+
+    def _expect(self, network: str, failing: str) -> None:
+        if network not in self.fits:
+            raise UsageError(
+                f"`{self.name}` {failing}: its objective trains no {_FORMULA[network]}.",
+                "Use a model trained by telbo, jmvae or bivcca.",
+            )
+
+    def _check_pictures(self, pictures: Tensor) -> None:
+        if pictures.ndim != 4 or tuple(pictures.shape[1:]) != self.model.shape:
+            raise UsageError(
+                f"`pictures` has shape {tuple(pictures.shape)}; expected (B, "
+                f"{', '.join(map(str, self.model.shape))})."
+            )
+        if not torch.isfinite(pictures).all():
+            raise UsageError("`pictures` holds NaN or infinite values.")
+        if pictures.min() < 0 or pictures.max() > 1:
+            raise UsageError("`pictures` must lie in [0, 1].")
+
+
+_FORMULA = {"q_x": "q(z|x)", "q_y": "q(z|y)", "q_xy": "q(z|x,y)"}

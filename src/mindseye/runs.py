@@ -1,0 +1,245 @@
+"""A run: a folder a person can read, and the trained model in it.
+
+    runs/00012-mnist-a-telbo-lean/
+      recipe.json              all that decides what the model is
+      log.jsonl                one record a line
+      checkpoints/step-…/      weights, optimiser, random numbers; written whole or not at all
+      weights.safetensors      the finished model, to imagine with
+      samples.png              what it imagined when it was done
+
+A model is opened from `recipe.json` and weights alone: data, never code.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from mindseye.errors import DataError, UsageError, did_you_mean
+from mindseye.files import explained, read_json, write_bytes, write_json
+from mindseye.imagine import Mind
+from mindseye.models import JointVAE, Observer
+from mindseye.papers import Recipe
+from mindseye.training import Checkpoints, Record, read_tensors, train, write_tensors
+
+__all__ = ["BUILTIN", "Run", "create", "find", "list_runs", "load", "load_observer"]
+
+BUILTIN = Path(__file__).parent / "builtin"
+"""Models that come with the package."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's folder."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.path.name
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """What the run trains; read once."""
+        file = self.path / "recipe.json"
+        try:
+            return Recipe.from_json(read_json(file))
+        except UsageError as error:
+            raise DataError(f"{file}: {error}") from error
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """Where training saves."""
+        return Checkpoints(self.path / "checkpoints")
+
+    @property
+    def finished(self) -> bool:
+        """Whether training came to its end."""
+        return (self.path / "weights.safetensors").exists()
+
+    def train(self, device: torch.device | str = "cpu", data: str | None = None) -> Iterator[Record]:
+        """Train from the start or from the newest checkpoint; records as they come."""
+        recipe = self.recipe
+        part = "observer" if recipe.model.kind == "observer" else "train"
+        dataset = recipe.data.open(part, seed=recipe.training.seed, folder=data).to(device)
+        with torch.random.fork_rng():
+            torch.manual_seed(recipe.training.seed)
+            model = recipe.build().to(device)
+        records = train(
+            model,
+            recipe.bound,
+            lambda step: (step, dataset.batch(step, recipe.training.batch_size)),
+            recipe.training,
+            checkpoints=self.checkpoints,
+            decayed=model.decayed() if isinstance(model, JointVAE) else (),
+        )
+        with _Log(self.path / "log.jsonl", self._step()) as log, closing(records):
+            for record in records:
+                log.append(record)
+                if record.kind == "done":
+                    write_tensors(self.path / "weights.safetensors", model.state_dict())
+                yield record
+
+    def log(self) -> list[dict[str, Any]]:
+        """The records written so far; a last line cut short by a crash is left out."""
+        return list(_records(self.path / "log.jsonl"))
+
+    def model(self) -> nn.Module:
+        """The trained model, on the CPU, ready to use."""
+        with torch.device("meta"):  # nothing is initialised that is overwritten anyway
+            model = self.recipe.build()
+        expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
+        weights = read_tensors(self._weights_file(), expected)
+        single = {n: w.float() if w.is_floating_point() else w for n, w in weights.items()}
+        model.load_state_dict(single, assign=True)
+        return model.eval()
+
+    def _weights_file(self) -> Path:
+        """The finished weights, or those of the newest valid checkpoint."""
+        if self.finished:
+            return self.path / "weights.safetensors"
+        if newest := self.checkpoints.newest():
+            return newest.path / "weights.safetensors"
+        raise DataError(
+            f"{self.path} has no weights yet.", f"`mindseye resume {self.path}` trains it."
+        )
+
+    def mind(self, observer: str | None = None) -> Mind:
+        """The trained model with its verbs."""
+        model = self.model()
+        if not isinstance(model, JointVAE):
+            raise UsageError(
+                f"{self.path} is an observer: it judges pictures and imagines none.",
+                "Give it with --observer.",
+            )
+        judge = observer or f"{self.recipe.data.name}-observer"
+        return Mind(
+            model,
+            name=self.name,
+            fits=self.recipe.fits,
+            observer=lambda: load_observer(judge),
+        )
+
+    def _step(self) -> int:
+        newest = self.checkpoints.newest()
+        return newest.step if newest else 0
+
+
+def create(recipe: Recipe, root: str | os.PathLike[str] = "runs") -> Run:
+    """A new numbered folder for a recipe."""
+    root = Path(root)
+    with explained(root):
+        root.mkdir(parents=True, exist_ok=True)
+        number = 1 + max((_number(path) for path in root.iterdir()), default=-1)
+        while True:
+            path = root / f"{number:05d}-{recipe.name.replace('/', '-')}"
+            try:
+                path.mkdir()
+                break
+            except FileExistsError:  # another process was faster
+                number += 1
+    write_json(path / "recipe.json", recipe.to_json())
+    return Run(path)
+
+
+def list_runs(root: str | os.PathLike[str] = "runs") -> list[Run]:
+    """The runs of a folder, oldest first."""
+    root = Path(root)
+    if not root.is_dir():
+        return []
+    return [Run(path) for path in sorted(root.iterdir()) if (path / "recipe.json").is_file()]
+
+
+def find(name: str | os.PathLike[str], root: str | os.PathLike[str] = "runs") -> Run:
+    """A run by its folder, its name, its number, or the name of a built-in model."""
+    path = Path(name)
+    if (path / "recipe.json").is_file():
+        return Run(path)
+    known = [*list_runs(root), *list_runs(BUILTIN)]
+    found = [run for run in known if str(name) == run.name or _numbered(run, str(name))]
+    if len(found) == 1:
+        return found[0]
+    if path.is_dir():
+        raise DataError(f"{path} is not a run: it has no recipe.json.")
+    names = [run.name for run in known]
+    raise UsageError(
+        f"no run or built-in model is called {str(name)!r}.",
+        did_you_mean(str(name), names) or "`mindseye list` lists them.",
+    )
+
+
+def load(name: str | os.PathLike[str] = "mnist-a", device: torch.device | str = "cpu") -> Mind:
+    """A built-in model or a run, ready to imagine.
+
+    >>> mind = load("mnist-a")
+    >>> mind.imagine("digit=4, size=big", n=2, seed=7).shape
+    torch.Size([2, 1, 64, 64])
+    """
+    mind = find(name).mind()
+    mind.model.to(device)
+    return mind
+
+
+def load_observer(name: str | os.PathLike[str] = "mnist-a-observer") -> Observer:
+    """A built-in observer or the run of one."""
+    run = find(name)
+    model = run.model()
+    if not isinstance(model, Observer):
+        raise UsageError(f"{run.path} is not an observer.", "Train one: mnist-a/observer.")
+    return model
+
+
+class _Log:
+    """The log of a run, cut back to the step that training goes on from."""
+
+    def __init__(self, path: Path, step: int):
+        self.path, self.step = path, step
+
+    def __enter__(self) -> _Log:
+        kept = [r for r in _records(self.path) if r.get("step", 0) <= self.step]
+        lines = "".join(json.dumps(record) + "\n" for record in kept)
+        write_bytes(self.path, lines.encode())
+        with explained(self.path):
+            self.file = open(self.path, "a", encoding="utf-8")  # noqa: SIM115  closed on exit
+        return self
+
+    def append(self, record: Record) -> None:
+        with explained(self.path):
+            self.file.write(json.dumps(record.to_json()) + "\n")
+            self.file.flush()
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    if not path.is_file():
+        return
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if isinstance(record, dict):
+            yield record
+
+
+def _number(path: Path) -> int:
+    match = re.match(r"(\d+)-", path.name)
+    return int(match[1]) if match else -1
+
+
+def _numbered(run: Run, name: str) -> bool:
+    return name.isdigit() and _number(run.path) == int(name)
