@@ -25,7 +25,7 @@ def keys(seed: int, index: Tensor, stream: str = "") -> Tensor:
 
 
 def uniforms(key: Tensor, n: int) -> Tensor:
-    """Draw `n` float64 numbers in the open interval (0, 1) for every key, `(B, n)`.
+    """Draw `n` float64 numbers in (0, 1) for every key, odd multiples of 2⁻⁵³, `(B, n)`.
 
     >>> alone = uniforms(keys(0, torch.tensor([7])), 3)
     >>> grid = uniforms(keys(0, torch.arange(64)), 3)
@@ -34,7 +34,7 @@ def uniforms(key: Tensor, n: int) -> Tensor:
     """
     counter = torch.arange(1, n + 1, device=key.device) * _signed(0x9E3779B97F4A7C15)
     bits = _mix64(key[:, None] + counter)
-    return (_shift_right(bits, 11).to(torch.float64) + 0.5) * 2.0**-53
+    return _shift_right(bits, 11).bitwise_or_(1).to(torch.float64).mul_(2.0**-53)
 
 
 def normals(key: Tensor, n: int) -> Tensor:
@@ -44,11 +44,14 @@ def normals(key: Tensor, n: int) -> Tensor:
 
 def integers(key: Tensor, high: int) -> Tensor:
     """One integer in `[0, high)` for every key, `(B,)`."""
-    return (uniforms(key, 1)[:, 0] * high).to(torch.int64).clamp_(max=high - 1)
+    return uniforms(key, 1)[:, 0].mul_(high).to(torch.int64)
 
 
 def pixel_uniforms(key: Tensor, n: int) -> Tensor:
-    """Draw `n` float32 numbers in (0, 1) with 24 bits for every key, fast, `(B, n)`."""
+    """Draw `n` float32 numbers in (0, 1) for every key, odd multiples of 2⁻²⁴, fast, `(B, n)`.
+
+    Keys must be mixed, as those of `keys` are; the noise of plain counters would be alike.
+    """
     first = key.to(torch.int32)[:, None]
     second = _shift_right(key, 32).to(torch.int32)[:, None]
     x = torch.arange(n, dtype=torch.int32, device=key.device) * -1640531527 + first
@@ -57,7 +60,7 @@ def pixel_uniforms(key: Tensor, n: int) -> Tensor:
     x += second
     x ^= _shift_right(x, 15)
     x *= -2073254261  # 0x846CA68B as a signed integer
-    return (_shift_right(x, 8).to(torch.float32) + 0.5) * 2.0**-24
+    return _shift_right(x, 8).bitwise_or_(1).to(torch.float32).mul_(2.0**-24)
 
 
 def _mix64(x: Tensor) -> Tensor:
@@ -70,7 +73,7 @@ def _mix64(x: Tensor) -> Tensor:
 def _shift_right(x: Tensor, by: int) -> Tensor:
     """Shift right without copying the sign bit, as unsigned integers do."""
     bits = torch.iinfo(x.dtype).bits
-    return (x >> by) & ((1 << (bits - by)) - 1)
+    return (x >> by).bitwise_and_((1 << (bits - by)) - 1)
 
 
 def _signed(x: int) -> int:

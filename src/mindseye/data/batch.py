@@ -1,0 +1,50 @@
+"""What a data set gives, and what training and evaluation ask of one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from mindseye.concepts import Concept, Vocabulary
+from mindseye.labels import Labels
+
+__all__ = ["Batch", "Dataset"]
+
+
+class Batch(NamedTuple):
+    """Pictures and their descriptions."""
+
+    x: Tensor
+    """Pictures, float32 in [0, 1], `(B, C, H, W)`."""
+
+    y: Labels
+    """What is known about them."""
+
+
+class Dataset(Protocol):
+    """Pictures with descriptions; every method is a pure function of its arguments."""
+
+    vocabulary: Vocabulary
+    shape: tuple[int, int, int]
+
+    def batch(self, step: int, size: int) -> Batch:
+        """Training batch number `step`: there is no state to save or to lose."""
+        ...
+
+    def examples(self, index: Tensor) -> Batch:
+        """The pictures of some indices: the same alone or together."""
+        ...
+
+    def pictures_of(self, concept: Concept, n: int, seed: int) -> Tensor:
+        """Real pictures of a concept, whatever it leaves open drawn as the data draws it."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """What it holds, for people."""
+        ...
+
+    def to(self, device: torch.device | str) -> Dataset:
+        """The same data on another device."""
+        ...
