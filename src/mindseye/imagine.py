@@ -5,6 +5,14 @@ p(x \mid y_\mathcal{O}) \approx \int p(x \mid z)\, q(z \mid y_\mathcal{O})\, dz,
 p(y_k \mid x) \approx \int p(y_k \mid z)\, q(z \mid x)\, dz .
 $$
 
+What a description leaves open is filled at random, picture by picture: the belief is the marginal
+
+$$ \sum_{y_\mathcal{M}} p(y_\mathcal{M})\, q(z \mid y_\mathcal{O}, y_\mathcal{M}), $$
+
+a mixture of beliefs the model was trained on. The paper's way is to leave the experts of open
+attributes out of the product: one broad Gaussian, which also covers the empty space between them.
+Both are here. When nothing at all is said, the belief is the prior.
+
 Every picture has noise of its own, a function of the seed and of its number: picture 7 is the same
 alone or in a grid of 64.
 """
@@ -17,14 +25,13 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.distributions import Distribution, Independent, Normal
 
 from mindseye.concepts import Concept, Vocabulary
 from mindseye.distributions import Attributes, ProductOfExperts
 from mindseye.errors import UsageError
 from mindseye.labels import Labels, decode, encode
 from mindseye.models import JointVAE, Observer
-from mindseye.randomness import keys, normals, pixel_uniforms
+from mindseye.randomness import keys, normals, pixel_uniforms, uniforms
 
 __all__ = ["MAX_PICTURES", "Imagined", "Mind"]
 
@@ -74,12 +81,19 @@ class Mind:
 
     @property
     def observer(self) -> Observer:
-        """Who judges; read from disk the first time somebody asks."""
+        """Who judges; read from disk the first time anybody asks."""
         if self._observer is None:
             if self._find_observer is None:
-                raise UsageError(f"`{self.name}` has no observer.", "Give one with --observer.")
+                raise UsageError(
+                    f"`{self.name}` has no observer.", "Train one and give it with --observer."
+                )
             self._observer = self._find_observer().eval().to(self.device)
         return self._observer
+
+    @property
+    def can_judge(self) -> bool:
+        """Whether there is an observer."""
+        return self._find_observer is not None
 
     @property
     def device(self) -> torch.device:
@@ -92,9 +106,8 @@ class Mind:
 
     @torch.no_grad()
     def belief(self, description: str | Concept) -> ProductOfExperts:
-        """q(z|y_O): what a description says about the latent."""
-        self._expect("q_y", "imagines nothing from words")
-        return self.model.q_y(encode([self.concept(description)], self.device))
+        """q(z|y_O): the product of the experts of what is said."""
+        return self._believed(encode([self.concept(description)], self.device))
 
     def imagine(
         self,
@@ -103,6 +116,7 @@ class Mind:
         seed: int = 0,
         *,
         mean: bool = False,
+        fill: bool = True,
         temperature: float = 1.0,
     ) -> Tensor:
         """Pictures of a description, `(n, C, H, W)` in [0, 1].
@@ -112,39 +126,62 @@ class Mind:
             n: How many.
             seed: Picture i depends on the seed and i alone.
             mean: The expected picture of every latent rather than a draw.
+            fill: Fill what is open at random, picture by picture, before looking for a latent. If
+                not, the experts of open attributes are left out of the product, as in the paper.
             temperature: Scales the spread of the latents; 0 gives the most typical picture.
         """
-        imagined = self.imagined(description, n, seed, temperature=temperature)
+        imagined = self.imagined(description, n, seed, fill=fill, temperature=temperature)
         return imagined.means if mean else imagined.samples
 
     @torch.no_grad()
     def imagined(
-        self, description: str | Concept, n: int = 16, seed: int = 0, *, temperature: float = 1.0
+        self,
+        description: str | Concept,
+        n: int = 16,
+        seed: int = 0,
+        *,
+        fill: bool = True,
+        temperature: float = 1.0,
     ) -> Imagined:
         """Pictures of a description with all that made them."""
         key = self._keys(n, seed)
         if not (math.isfinite(temperature) and temperature >= 0):
             raise UsageError(f"`temperature={temperature}` must be a number of at least 0.")
-        belief = self.belief(description)
+        concept = self.concept(description)
+        fill = fill and concept.level > 0  # nothing said is the prior
+        belief = self._believed(self._filled(concept, key)) if fill else self.belief(concept)
         z = belief.mean + temperature * belief.stddev * normals(key, self.model.latent)
-        return Imagined(self.concept(description), z, *self._drawn(z, key))
+        return Imagined(concept, z, *self._drawn(z, key))
+
+    def describe(self, picture: Tensor, *, seed: int = 0) -> dict[str, dict[str, float]]:
+        """The probability of every value of every attribute of one picture `(C, H, W)`."""
+        return self.spelt(self.p_y_given_x(picture[None], seed=seed)[0])
 
     @torch.no_grad()
-    def describe(self, pictures: Tensor, samples: int = 64, seed: int = 0) -> list[Attributes]:
+    def p_y_given_x(
+        self, pictures: Tensor, samples: int = 64, *, seed: int = 0
+    ) -> list[Attributes]:
         """p(y|x) of every picture `(B, C, H, W)`, averaged over draws of q(z|x)."""
         self._expect("q_x", "cannot read pictures")
-        self._check_pictures(pictures)
-        q = self.model.q_x(pictures.to(self.device))
+        if not 1 <= samples <= MAX_PICTURES:
+            raise UsageError(f"`samples={samples}` must be between 1 and {MAX_PICTURES}.")
+        q = self.model.q_x(self._checked(pictures))
         key = keys(seed, torch.arange(samples, device=self.device), "describe")
         z = q.mean[:, None] + q.stddev[:, None] * normals(key, self.model.latent)  # (B, S, D)
         return [Attributes.mixture(self.model.p_y(draws)) for draws in z]
+
+    def spelt(self, belief: Attributes) -> dict[str, dict[str, float]]:
+        """A distribution over descriptions in words: `{"digit": {"4": 0.97, …}, …}`."""
+        return {
+            attribute.name: dict(zip(attribute.values, probs.tolist(), strict=True))
+            for attribute, probs in zip(self.vocabulary, belief.by_attribute(), strict=True)
+        }
 
     @torch.no_grad()
     def reconstruct(self, pictures: Tensor) -> Tensor:
         """The expected pictures at the mean of q(z|x)."""
         self._expect("q_x", "cannot read pictures")
-        self._check_pictures(pictures)
-        return self._means(self.model.q_x(pictures.to(self.device)).mean)
+        return self._means(self.model.q_x(self._checked(pictures)).mean)
 
     @torch.no_grad()
     def between(
@@ -157,34 +194,49 @@ class Mind:
     ) -> Tensor:
         """Expected pictures on the way from one concept to another, `(n, steps, C, H, W)`.
 
-        A row keeps its noise; the belief's mean moves in a straight line and its width
-        geometrically.
+        A row keeps its noise, and whatever only one of them says or neither does; the belief's mean
+        moves in a straight line and its width geometrically.
         """
         if steps < 2:
             raise UsageError(f"`steps={steps}` must be at least 2: both ends are shown.")
+        if n * steps > MAX_PICTURES:
+            raise UsageError(f"`n={n}` times `steps={steps}` is more than {MAX_PICTURES} pictures.")
         key = self._keys(n, seed)
-        first, last = self.belief(start), self.belief(end)
+        start, end = self.concept(start), self.concept(end)
+        first = self._believed(self._filled(_merged(end, start), key))
+        last = self._believed(self._filled(_merged(start, end), key))
         t = torch.linspace(0, 1, steps, device=self.device)[:, None]
-        loc = torch.lerp(first.mean, last.mean, t)
-        scale = torch.lerp(first.stddev.log(), last.stddev.log(), t).exp()  # (steps, D)
-        z = loc + scale * normals(key, self.model.latent)[:, None]  # (n, steps, D)
+        loc = torch.lerp(first.mean[:, None], last.mean[:, None], t)  # (n, steps, D)
+        scale = torch.lerp(first.stddev.log()[:, None], last.stddev.log()[:, None], t).exp()
+        z = loc + scale * normals(key, self.model.latent)[:, None]
         return self._means(z.flatten(0, 1)).unflatten(0, (n, steps))
 
     def ladder(
-        self, description: str | Concept, n: int = 8, seed: int = 0
+        self, description: str | Concept, n: int = 8, seed: int = 0, *, fill: bool = True
     ) -> Iterator[Imagined]:
         """Pictures while words are added one by one, from nothing said to all that was said."""
         concept = self.concept(description)
         for level in range(concept.level + 1):
             said = concept.observed[:level]
-            yield self.imagined(
-                self.vocabulary.concept(**{name: concept.values[name] for name in said}), n, seed
-            )
+            rung = self.vocabulary.concept(**{name: concept.values[name] for name in said})
+            yield self.imagined(rung, n, seed, fill=fill)
 
     def judge(self, pictures: Tensor) -> list[Concept]:
         """What the observer sees in some pictures."""
-        codes = torch.cat([self.observer.judge(x) for x in pictures.to(self.device).split(CHUNK)])
+        chunks = self._checked(pictures).split(CHUNK)
+        codes = torch.cat([self.observer.judge(x) for x in chunks])
         return decode(self.vocabulary, Labels.full(codes))
+
+    def _believed(self, labels: Labels) -> ProductOfExperts:
+        self._expect("q_y", "imagines nothing from words")
+        return self.model.q_y(labels)
+
+    def _filled(self, concept: Concept, key: Tensor) -> Labels:
+        """Full labels of every picture: what is said, and the rest at random."""
+        said = encode([concept], self.device)
+        sizes = torch.tensor(self.vocabulary.sizes, device=self.device)
+        drawn = (uniforms(keys(2, key), len(sizes)) * sizes).long()
+        return Labels.full(torch.where(said.observed, said.codes, drawn))
 
     def _drawn(self, z: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
         """Expected pictures and draws, of latents and keys."""
@@ -207,16 +259,23 @@ class Mind:
                 "Use a model trained by telbo, jmvae or bivcca.",
             )
 
-    def _check_pictures(self, pictures: Tensor) -> None:
-        if pictures.ndim != 4 or tuple(pictures.shape[1:]) != self.model.shape:
+    def _checked(self, pictures: Tensor) -> Tensor:
+        """Pictures that the model can read, where it is."""
+        if pictures.ndim != 4 or pictures.shape != (max(1, len(pictures)), *self.model.shape):
             raise UsageError(
                 f"`pictures` has shape {tuple(pictures.shape)}; expected (B, "
-                f"{', '.join(map(str, self.model.shape))})."
+                f"{', '.join(map(str, self.model.shape))}) with B ≥ 1."
             )
         if not torch.isfinite(pictures).all():
             raise UsageError("`pictures` holds NaN or infinite values.")
         if pictures.min() < 0 or pictures.max() > 1:
             raise UsageError("`pictures` must lie in [0, 1].")
+        return pictures.to(self.device, torch.float32)
+
+
+def _merged(under: Concept, over: Concept) -> Concept:
+    """Both concepts together; `over` has the last word."""
+    return over.vocabulary.concept(**{**under.values, **over.values})
 
 
 _FORMULA = {"q_x": "q(z|x)", "q_y": "q(z|y)", "q_xy": "q(z|x,y)"}

@@ -16,6 +16,7 @@ from mindseye.objectives import (
     telbo,
     unimodal_bounds,
 )
+from mindseye.objectives.telbo import _with_words_left_out
 
 WORDS = Vocabulary([Attribute("digit", ["0", "1", "2"]), Attribute("size", ["big", "small"])])
 MODULES = ["image_decoder", "label_decoder", "image_encoder", "label_encoder", "joint_encoder"]
@@ -91,9 +92,14 @@ def test_telbo_gives_the_decoders_the_gradient_of_the_joint_bound_alone():
 def test_thawed_modules_are_as_they_were():
     model = make()
     model.label_decoder.weights[0].requires_grad_(False)
-    with pytest.raises(RuntimeError, match="inside"), frozen(model.decoders):
-        assert not any(p.requires_grad for d in model.decoders for p in d.parameters())
-        raise RuntimeError("inside")
+
+    def stumble() -> None:
+        with frozen(model.decoders):
+            assert not any(p.requires_grad for d in model.decoders for p in d.parameters())
+            raise RuntimeError("inside")
+
+    with pytest.raises(RuntimeError, match="inside"):
+        stumble()
     assert not model.label_decoder.weights[0].requires_grad
     assert model.label_decoder.weights[1].requires_grad
     norms = [m for m in model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
@@ -152,3 +158,32 @@ def test_unknown_objectives_and_weights_name_the_near_one():
         get_objective("telbo").check({"lamda": 3})
     with pytest.raises(UsageError, match=r"`lam='x'` is not a number"):
         get_objective("telbo").check({"lam": "x"})
+
+
+def test_dropping_words_keeps_every_number_of_them_equally_often():
+    y = Labels.full(torch.zeros(100_000, 4, dtype=torch.long))
+    torch.manual_seed(0)
+    kept = _with_words_left_out(y, 1.0).observed.sum(1)
+    assert torch.bincount(kept, minlength=5).float().div(1e5).sub(0.2).abs().max() < 0.01
+    some = _with_words_left_out(y, 0.25).observed.all(1).float().mean()
+    assert some.item() == pytest.approx(0.75 + 0.25 * 0.2, abs=0.01)
+
+
+def test_dropping_no_words_is_the_telbo():
+    model, other = make(), make()
+    x, y = batch()
+    torch.manual_seed(1)
+    value = telbo(model, x, y).value
+    torch.manual_seed(1)
+    torch.testing.assert_close(value, telbo(other, x, y, drop=0.0).value)
+
+
+def test_dropped_words_change_the_bound_of_words_alone():
+    model = make().eval()
+    x, y = batch()
+    torch.manual_seed(1)
+    full = telbo(model, x, y).terms
+    torch.manual_seed(1)
+    partial = telbo(model, x, y, drop=1.0).terms
+    torch.testing.assert_close(full["log_px_qxy"], partial["log_px_qxy"])
+    assert partial["kl_qy_p"].mean() < full["kl_qy_p"].mean()

@@ -3,6 +3,7 @@ r"""Independent categorical attributes, $p(y \mid z) = \prod_k \mathrm{Cat}(y_k 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -25,9 +26,8 @@ class Attributes:
 
     def __init__(self, logits: Tensor, sizes: Sequence[int]):
         self.sizes = tuple(sizes)
-        self.log_probs = logits.masked_fill(~_inside(logits, self.sizes), -torch.inf).log_softmax(
-            -1
-        )
+        inside = _inside(self.sizes, logits.shape[-1], logits.device)
+        self.log_probs = logits.masked_fill(~inside, -torch.inf).log_softmax(-1)
 
     @property
     def probs(self) -> Tensor:
@@ -55,7 +55,7 @@ class Attributes:
         return cls(averaged, members.sizes)
 
 
-def _inside(logits: Tensor, sizes: Sequence[int]) -> Tensor:
-    """Which entries are values of their attribute, `(K, V)`."""
-    values = torch.arange(logits.shape[-1], device=logits.device)
-    return values < torch.tensor(sizes, device=logits.device)[:, None]
+@cache
+def _inside(sizes: tuple[int, ...], widest: int, device: torch.device) -> Tensor:
+    """Which entries are values of their attribute, `(K, V)`; copied to the device once."""
+    return (torch.arange(widest) < torch.tensor(sizes)[:, None]).to(device)

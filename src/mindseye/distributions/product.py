@@ -20,6 +20,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 from torch.distributions import Independent, Normal
+from torch.types import _size
 
 __all__ = ["ProductOfExperts"]
 
@@ -52,7 +53,7 @@ class ProductOfExperts(Independent):
             validate_args=False,
         )
 
-    def expand(self, batch_shape: torch.Size, _instance: None = None) -> Independent:
+    def expand(self, batch_shape: _size, _instance: None = None) -> Independent:
         """A view of the product (no longer of its experts) with a larger batch."""
         return Independent(self.base_dist, 1, validate_args=False).expand(batch_shape)
 

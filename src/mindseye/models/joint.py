@@ -39,7 +39,6 @@ from mindseye.networks import (
     AttributeTower,
     ImageNetworks,
     ParallelMLP,
-    feature_count,
 )
 
 __all__ = ["JointModel", "JointVAE", "frozen"]
@@ -111,11 +110,11 @@ class JointVAE(nn.Module):
         pair = _pair(networks)
         width, hidden = width or pair.width, hidden or pair.hidden
         self.vocabulary, self.shape, self.latent = vocabulary, shape, latent
-        sizes = vocabulary.sizes
+        sizes, dense = vocabulary.sizes, [hidden] * pair.depth
         self.image_decoder = pair.decoder(latent, shape, width)
         self.label_decoder = ParallelMLP(len(sizes), [latent, 128, 128, max(sizes)])
-        self.image_encoder = _ImageEncoder(pair, shape, width, hidden, 2 * latent)
-        self.label_encoder = AttributeTower(sizes, [hidden] * pair.depth, 2 * latent)
+        self.image_encoder = _ImageEncoder(pair, shape, width, [*dense, 2 * latent])
+        self.label_encoder = AttributeTower(sizes, dense, 2 * latent)
         self.joint_encoder = _JointEncoder(pair, shape, sizes, width, hidden, 2 * latent)
 
     @property
@@ -156,9 +155,12 @@ class JointVAE(nn.Module):
         return list(self.label_decoder.weights)
 
     def extra_repr(self) -> str:
-        """The vocabulary and the size of the latent."""
+        """The factorisation, the pictures, the size of the latent and the attributes."""
         words = ", ".join(f"{a.name} ({len(a.values)})" for a in self.vocabulary)
-        return f"pictures {self.shape}, latent {self.latent}, attributes {words}"
+        return (
+            "p(x, y, z) = p(z) p(x | z) ∏ p(y_k | z);  q(z | x),  q(z | y_O),  q(z | x, y)\n"
+            f"pictures {self.shape}, latent {self.latent}, attributes {words}"
+        )
 
 
 @contextmanager
@@ -189,11 +191,11 @@ class _ImageEncoder(nn.Module):
     """Convolutions, then dense layers."""
 
     def __init__(
-        self, pair: ImageNetworks, shape: tuple[int, int, int], width: int, hidden: int, out: int
+        self, pair: ImageNetworks, shape: tuple[int, int, int], width: int, sizes: list[int]
     ):
         super().__init__()
         self.conv = pair.encoder(shape, width)
-        self.mlp = MLP([feature_count(self.conv, shape), *[hidden] * pair.depth, out])
+        self.mlp = MLP([self.conv.features, *sizes])
 
     def forward(self, x: Tensor) -> Tensor:
         return self.mlp(self.conv(x))
@@ -212,7 +214,7 @@ class _JointEncoder(nn.Module):
         out: int,
     ):
         super().__init__()
-        self.image = _ImageEncoder(pair, shape, width, hidden, hidden)
+        self.image = _ImageEncoder(pair, shape, width, [hidden] * pair.depth)
         self.words = AttributeTower(sizes, [hidden] * (pair.depth - 1), hidden)
         self.fusion = MLP([hidden * (1 + len(sizes)), hidden, hidden, out])
 

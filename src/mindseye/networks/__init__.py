@@ -1,15 +1,13 @@
 """Tensors to tensors: the blocks every model is built from; no probability in here."""
 
 from mindseye.networks.attributes import AttributeTower
-from mindseye.networks.convolutional import NETWORKS, ConvEncoder, ImageNetworks, feature_count
+from mindseye.networks.convolutional import NETWORKS, ImageNetworks
 from mindseye.networks.dense import MLP, ParallelMLP
 
 __all__ = [
     "MLP",
     "NETWORKS",
     "AttributeTower",
-    "ConvEncoder",
     "ImageNetworks",
     "ParallelMLP",
-    "feature_count",
 ]

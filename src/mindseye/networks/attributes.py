@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from mindseye.networks.dense import ParallelMLP
+from mindseye.networks.dense import ParallelMLP, truncated_normal
 
 __all__ = ["AttributeTower"]
 
@@ -29,7 +29,9 @@ class AttributeTower(nn.Module):
 
     def __init__(self, sizes: Sequence[int], hidden: Sequence[int], out: int, embedding: int = 32):
         super().__init__()
-        self.embedding = nn.Parameter(torch.randn(len(sizes), max(sizes), embedding))
+        self.embedding = nn.Parameter(
+            truncated_normal((len(sizes), max(sizes), embedding), std=1.0)
+        )
         self.mlp = ParallelMLP(len(sizes), [embedding, *hidden, out])
 
     def forward(self, codes: Tensor) -> Tensor:

@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-import torch
 from torch import Tensor, nn
 
 from mindseye.errors import UsageError
@@ -28,9 +28,9 @@ __all__ = [
     "ConvEncoder",
     "DCGANDecoder",
     "DenseDecoder",
+    "DenseEncoder",
     "FoldedDecoder",
     "ImageNetworks",
-    "feature_count",
 ]
 
 Shape = tuple[int, int, int]
@@ -40,8 +40,9 @@ class ConvEncoder(nn.Sequential):
     """Convolutions with batch normalisation (but on the last) and ELU, flattened.
 
     Arguments:
+        shape: Channels, height and width of a picture.
         fold: Side of the squares of pixels that become channels first; 1 for none.
-        channels: Channels of the picture and of every layer.
+        channels: Channels of every layer.
         kernels: Kernel sizes, one a layer.
         strides: Strides, one a layer.
         paddings: Paddings, one a layer.
@@ -49,6 +50,7 @@ class ConvEncoder(nn.Sequential):
 
     def __init__(
         self,
+        shape: Shape,
         fold: int,
         channels: Sequence[int],
         kernels: Sequence[int],
@@ -56,14 +58,30 @@ class ConvEncoder(nn.Sequential):
         paddings: Sequence[int],
     ):
         layers: list[nn.Module] = [nn.PixelUnshuffle(fold)] if fold > 1 else []
-        channels = [channels[0] * fold**2, *channels[1:]]
-        for i, (kernel, stride, padding) in enumerate(zip(kernels, strides, paddings, strict=True)):
-            last = i == len(kernels) - 1
-            conv = nn.Conv2d(channels[i], channels[i + 1], kernel, stride, padding, bias=last)
-            layers.append(initialised(conv))
-            layers += [] if last else [_batch_norm(channels[i + 1])]
+        before, side = shape[0] * fold**2, shape[1] // fold
+        for i, (after, kernel, stride, padding) in enumerate(
+            zip(channels, kernels, strides, paddings, strict=True)
+        ):
+            last = i == len(channels) - 1
+            layers.append(initialised(nn.Conv2d(before, after, kernel, stride, padding, bias=last)))
+            layers += [] if last else [_batch_norm(after)]
             layers.append(nn.ELU())
+            before, side = after, (side + 2 * padding - kernel) // stride + 1
         super().__init__(*layers, nn.Flatten())
+        self.features = before * side**2
+
+
+class DenseEncoder(nn.Sequential):
+    """One dense layer of the pixels.
+
+    Arguments:
+        shape: Channels, height and width of a picture.
+        width: Width of the layer.
+    """
+
+    def __init__(self, shape: Shape, width: int):
+        super().__init__(nn.Flatten(), MLP([math.prod(shape), width]), nn.ELU())
+        self.features = width
 
 
 class DCGANDecoder(nn.Module):
@@ -81,7 +99,7 @@ class DCGANDecoder(nn.Module):
         widths = [width, width // 2, width // 4, width // 8]
         first = nn.ConvTranspose2d(latent, width, 4, bias=False)
         layers: list[nn.Module] = [initialised(first), _batch_norm(width), nn.ELU()]
-        for before, after in zip(widths[:-1], widths[1:], strict=True):
+        for before, after in pairwise(widths):
             layers += [_doubling(before, after, bias=False), _batch_norm(after), nn.ELU()]
         self.layers = nn.Sequential(*layers, _doubling(widths[-1], shape[0], bias=True))
 
@@ -149,8 +167,8 @@ class DenseDecoder(nn.Module):
 class ImageNetworks:
     """A matched encoder and decoder, and the sizes of the dense networks that go with them."""
 
-    encoder: Callable[[Shape, int], nn.Module]
-    """Makes an encoder of pictures to flat features from (shape, width)."""
+    encoder: Callable[[Shape, int], ConvEncoder | DenseEncoder]
+    """Makes an encoder of pictures to flat `features` from (shape, width)."""
 
     decoder: Callable[[int, Shape, int], nn.Module]
     """Makes a decoder of latents to pictures from (latent, shape, width)."""
@@ -165,36 +183,22 @@ class ImageNetworks:
     """Dense layers between the convolutions, or the embedding of a word, and the belief."""
 
 
-def _paper_encoder(shape: Shape, width: int) -> nn.Module:
+def _paper_encoder(shape: Shape, width: int) -> ConvEncoder:
     del width  # the paper's encoder is the same for every decoder
     _expect_64(shape)
-    return ConvEncoder(1, [shape[0], 32, 64, 128, 16], [5, 5, 5, 1], [1, 2, 2, 1], [2, 2, 0, 0])
+    return ConvEncoder(shape, 1, [32, 64, 128, 16], [5, 5, 5, 1], [1, 2, 2, 1], [2, 2, 0, 0])
 
 
-def _lean_encoder(shape: Shape, width: int) -> nn.Module:
+def _lean_encoder(shape: Shape, width: int) -> ConvEncoder:
     _expect_64(shape)
-    return ConvEncoder(4, [shape[0], width // 2, width, width], [3, 3, 3], [1, 2, 2], [1, 1, 1])
-
-
-def _dense_encoder(shape: Shape, width: int) -> nn.Module:
-    return nn.Sequential(nn.Flatten(), MLP([math.prod(shape), width]), nn.ELU())
+    return ConvEncoder(shape, 4, [width // 2, width, width], [3, 3, 3], [1, 2, 2], [1, 1, 1])
 
 
 NETWORKS: dict[str, ImageNetworks] = {
     "paper": ImageNetworks(_paper_encoder, DCGANDecoder, width=1024, hidden=512, depth=4),
-    "lean": ImageNetworks(_lean_encoder, FoldedDecoder, width=64, hidden=128, depth=2),
-    "dense": ImageNetworks(_dense_encoder, DenseDecoder, width=512, hidden=512, depth=1),
+    "lean": ImageNetworks(_lean_encoder, FoldedDecoder, width=64, hidden=256, depth=2),
+    "dense": ImageNetworks(DenseEncoder, DenseDecoder, width=512, hidden=512, depth=1),
 }
-
-
-def feature_count(encoder: nn.Module, shape: Shape) -> int:
-    """How many features an encoder returns for a picture of some shape."""
-    device = next(encoder.parameters()).device
-    training = encoder.training
-    with torch.no_grad():
-        count = encoder.eval()(torch.zeros(1, *shape, device=device)).shape[1]
-    encoder.train(training)
-    return count
 
 
 def _doubling(before: int, after: int, *, bias: bool) -> nn.Module:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-__all__ = ["MLP", "ParallelMLP", "initialised"]
+__all__ = ["MLP", "ParallelMLP", "initialised", "truncated_normal"]
 
 
 class MLP(nn.Sequential):
@@ -36,7 +36,7 @@ class ParallelMLP(nn.Module):
     def __init__(self, count: int, sizes: Sequence[int]):
         super().__init__()
         self.weights = nn.ParameterList(
-            _truncated(torch.empty(count, width, following), width)
+            truncated_normal((count, width, following), std=width**-0.5)
             for width, following in pairwise(sizes)
         )
         self.biases = nn.ParameterList(torch.zeros(count, 1, width) for width in sizes[1:])
@@ -57,15 +57,14 @@ def initialised(layer: nn.Linear | nn.Conv2d | nn.ConvTranspose2d) -> nn.Module:
         fan_in = layer.weight[:, 0].numel() // (layer.stride[0] * layer.stride[1])
     else:
         fan_in = layer.weight[0].numel()
-    _truncated(layer.weight.data, fan_in)
+    layer.weight.data = truncated_normal(layer.weight.shape, std=fan_in**-0.5)
     if layer.bias is not None:
         nn.init.zeros_(layer.bias)
     return layer
 
 
-def _truncated(weight: Tensor, fan_in: int) -> Tensor:
-    """Fill with normal numbers of standard deviation 1/√fan-in, cut at two of them."""
-    if weight.is_meta:
-        return weight
-    std = fan_in**-0.5
-    return nn.init.trunc_normal_(weight, std=std, a=-2 * std, b=2 * std)
+def truncated_normal(shape: Sequence[int], std: float) -> Tensor:
+    """Normal numbers, cut at two standard deviations."""
+    weight = torch.empty(*shape)
+    # On the meta device, where a model is built to be loaded, there is nothing to fill.
+    return weight if weight.is_meta else nn.init.trunc_normal_(weight, 0, std, -2 * std, 2 * std)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 from mindseye.errors import UsageError, did_you_mean, listed
@@ -26,7 +27,7 @@ class Objective:
     cite: tuple[str, ...]
     """BibTeX keys."""
 
-    @property
+    @cached_property
     def weights(self) -> dict[str, float]:
         """The weights it takes and their defaults."""
         parameters = inspect.signature(self.function).parameters.values()

@@ -10,6 +10,11 @@ alone is minimising $\mathrm{KL}(q(z \mid x) \,\|\, p(z \mid x))$, and likewise 
 divergence $\mathrm{KL}(q(z \mid y) \,\|\, p(z))$ keeps $q(z \mid y)$ broad, which is what gives
 TELBO its coverage.
 
+The paper never leaves a word out while it trains: what $q(z \mid y_\mathcal{O})$ says about a
+partial description follows from the product of experts alone. `drop` is our addition: in that share
+of the examples $\mathrm{elbo}(y)$ becomes $\mathrm{elbo}(y_\mathcal{O})$ for a random subset of the
+words, which fits the experts to partial descriptions too. 0 is the paper.
+
 The authors' code takes the mean of the three bounds, this is their sum; under Adam the two differ
 only in the relative weight of the regulariser.
 
@@ -26,6 +31,7 @@ import torch
 from torch import Tensor
 from torch.distributions import kl_divergence
 
+from mindseye.labels import Labels
 from mindseye.models.joint import JointModel, frozen
 from mindseye.objectives.bound import Bound
 from mindseye.objectives.elbo import image_elbo, joint_elbo, words_elbo
@@ -43,21 +49,29 @@ def telbo(
     lam: float = 50.0,
     gamma: float = 50.0,
     beta: float = 1.0,
+    drop: float = 0.0,
 ) -> Bound:
     """The three bounds at once."""
     joint = joint_elbo(vae, x, y, lam=lam, beta=beta)
-    unimodal = unimodal_bounds(vae, x, y, gamma=gamma, beta=beta)
+    unimodal = unimodal_bounds(vae, x, y, gamma=gamma, beta=beta, drop=drop)
     return Bound(joint.value + unimodal.value, joint.terms | unimodal.terms)
 
 
 @objective("unimodal", fits="q_x q_y", cite="vedantam2018")
 def unimodal_bounds(
-    vae: JointModel, x: Tensor, y: Any, *, gamma: float = 50.0, beta: float = 1.0
+    vae: JointModel,
+    x: Tensor,
+    y: Any,
+    *,
+    gamma: float = 50.0,
+    beta: float = 1.0,
+    drop: float = 0.0,
 ) -> Bound:
     """elbo(x) + elbo(y) for q(z|x) and q(z|y) only: the second stage, after the joint model."""
+    said = _with_words_left_out(y, drop) if drop else y
     with frozen(vae.decoders):
         image = image_elbo(vae, x, beta=beta)
-        words = words_elbo(vae, y, gamma=gamma, beta=beta)
+        words = words_elbo(vae, said, gamma=gamma, beta=beta)
     return Bound(image.value + words.value, image.terms | words.terms)
 
 
@@ -86,3 +100,10 @@ def semi_supervised(
     unimodal = unimodal_bounds(vae, x, y, gamma=gamma, beta=beta)
     fitted = torch.where(labelled, unimodal.value, 0.0)
     return Bound(log_px + lam * log_py - beta * kl + fitted, terms | unimodal.terms)
+
+
+def _with_words_left_out(y: Labels, share: float) -> Labels:
+    """Leave words out of a share of the labels; how many are kept is uniform from none to all."""
+    rows = torch.rand(len(y.codes), 2, device=y.codes.device)
+    keep = torch.where(rows[:, :1] < share, rows[:, 1:], 1.0)  # the chance of every word to stay
+    return Labels(y.codes, y.observed & (torch.rand_like(keep.expand(y.codes.shape)) < keep))

@@ -1,0 +1,362 @@
+"""The verbs of a mind: what they depend on, what they refuse."""
+
+from functools import partial
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from mindseye.concepts import Attribute, Vocabulary
+from mindseye.errors import UsageError
+from mindseye.imagine import MAX_PICTURES, Mind
+from mindseye.models import JointVAE, Observer
+
+WORDS = Vocabulary(
+    [
+        Attribute("digit", [str(d) for d in range(10)]),
+        Attribute("size", ["big", "small"]),
+        Attribute("location", ["left", "right"]),
+    ]
+)
+SHAPE = (1, 64, 64)
+FULL = "digit=4, size=big, location=left"
+
+close = partial(assert_close, atol=1e-5, rtol=0)
+
+
+@pytest.fixture(scope="module")
+def model() -> JointVAE:
+    """A model that was shown pictures a few times, so that it differs from a fresh one."""
+    torch.manual_seed(0)
+    made = JointVAE(WORDS, SHAPE, latent=5, networks="lean", width=16, hidden=24)
+    for _ in range(20):
+        made.p_x(torch.randn(32, 5))
+        made.q_x((torch.rand(32, *SHAPE) < 0.1).float())
+    return made.eval()
+
+
+@pytest.fixture(scope="module")
+def mind(model) -> Mind:
+    return Mind(model, name="test", observer=lambda: Observer(WORDS, SHAPE, width=2))
+
+
+@pytest.fixture(scope="module")
+def pictures() -> torch.Tensor:
+    return (torch.rand(6, *SHAPE, generator=torch.Generator().manual_seed(1)) < 0.1).float()
+
+
+# A picture depends on the seed and its number alone
+
+
+def test_picture_7_is_the_same_in_grids_of_8_and_64(mind):
+    few, many = mind.imagined("digit=4", n=8, seed=3), mind.imagined("digit=4", n=64, seed=3)
+    assert torch.equal(few.latents[7], many.latents[7])
+    close(few.means[7], many.means[7])
+
+
+def test_picture_7_alone_is_picture_7_of_a_grid(mind):
+    many = mind.imagined("digit=4, size=big", n=64, seed=3)
+    alone = mind.model.p_x(many.latents[7:8]).mean[0]
+    close(alone, many.means[7])
+
+
+def test_grids_larger_than_a_chunk_begin_alike(mind):
+    few, many = mind.imagined("size=big", n=70, seed=1), mind.imagined("size=big", n=150, seed=1)
+    assert torch.equal(few.latents, many.latents[:70])
+    close(few.means, many.means[:70])
+    assert (few.samples == many.samples[:70]).float().mean() > 0.9999
+
+
+def test_the_same_seed_gives_the_same_bytes(mind):
+    one, two = mind.imagined(FULL, n=5, seed=11), mind.imagined(FULL, n=5, seed=11)
+    assert torch.equal(one.latents, two.latents)
+    assert torch.equal(one.means, two.means)
+    assert torch.equal(one.samples, two.samples)
+
+
+def test_another_seed_gives_other_pictures(mind):
+    one, two = mind.imagined(FULL, n=5, seed=11), mind.imagined(FULL, n=5, seed=12)
+    assert not torch.isclose(one.latents, two.latents).any()
+
+
+@pytest.mark.parametrize("seed", [-1, 0, 2**63, 10**30])
+def test_any_whole_number_is_a_seed(mind, seed):
+    assert mind.imagine("", n=1, seed=seed).shape == (1, *SHAPE)
+
+
+def test_imagining_leaves_the_global_random_state_alone(mind):
+    before = torch.random.get_rng_state()
+    mind.imagine(FULL, n=2)
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+# Pictures
+
+
+def test_pictures_have_the_shape_and_the_range_of_pictures(mind):
+    imagined = mind.imagined("digit=4", n=6)
+    assert imagined.latents.shape == (6, 5)
+    assert imagined.means.shape == imagined.samples.shape == (6, *SHAPE)
+    assert 0 < imagined.means.min() <= imagined.means.max() < 1
+    assert set(imagined.samples.unique().tolist()) == {0.0, 1.0}
+    assert not imagined.samples.requires_grad
+
+
+def test_imagine_gives_draws_and_means_on_request(mind):
+    imagined = mind.imagined("digit=4", n=2, seed=5)
+    assert torch.equal(mind.imagine("digit=4", n=2, seed=5), imagined.samples)
+    assert torch.equal(mind.imagine("digit=4", n=2, seed=5, mean=True), imagined.means)
+
+
+def test_draws_have_the_probabilities_of_their_means(mind):
+    imagined = mind.imagined("digit=4", n=256, temperature=0)
+    error = imagined.samples.mean(0) - imagined.means[0]
+    assert error.mean().abs() < 0.002
+    assert error.abs().max() < 0.16  # five standard errors
+
+
+def test_a_text_and_its_concept_are_the_same(mind):
+    concept = WORDS.concept(digit=4, size="big")
+    assert mind.imagined("4, big", n=2).concept == concept
+    assert torch.equal(mind.imagine(concept, n=2), mind.imagine("size=big, digit=4", n=2))
+
+
+def test_at_temperature_zero_all_pictures_are_equal(mind):
+    imagined = mind.imagined("digit=4", n=9, temperature=0, fill=False)
+    assert torch.equal(imagined.latents, mind.belief("digit=4").mean.expand(9, -1))
+    close(imagined.means, imagined.means[:1].expand(9, -1, -1, -1))
+
+
+def test_temperature_scales_the_spread(mind):
+    mean = mind.belief(FULL).mean
+    hot, cold = (mind.imagined(FULL, n=4, temperature=t).latents - mean for t in (2.0, 0.5))
+    close(hot, 4 * cold)
+
+
+# Beliefs
+
+
+@pytest.mark.parametrize("nothing", ["", "*", "any"])
+def test_nothing_said_is_believed_as_the_prior(mind, nothing):
+    belief = mind.belief(nothing)
+    assert belief.mean.tolist() == [[0] * 5]
+    assert belief.stddev.tolist() == [[1] * 5]
+
+
+def test_latents_of_nothing_are_standard_normal(mind):
+    latents = mind.imagined("", n=4000).latents
+    assert latents.mean().abs() < 0.02
+    assert latents.std().item() == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize("name", WORDS.names)
+def test_dropping_a_word_widens_the_belief(mind, name):
+    concept = mind.concept(FULL)
+    assert (mind.belief(concept.drop(name)).stddev > mind.belief(concept).stddev).all()
+
+
+# From concept to concept
+
+
+def test_the_way_between_two_concepts_begins_and_ends_at_them(mind):
+    way = mind.between("digit=3", "digit=4", steps=5, n=3, seed=2)
+    assert way.shape == (3, 5, *SHAPE)
+    close(way[:, 0], mind.imagined("digit=3", n=3, seed=2).means)
+    close(way[:, -1], mind.imagined("digit=4", n=3, seed=2).means)
+
+
+def test_on_the_way_between_two_concepts_only_what_they_disagree_about_changes(mind):
+    way = mind.between("digit=3", FULL, steps=5, n=3, seed=2)
+    close(way[:, 0], mind.imagined(mind.concept(FULL).say("digit", "3"), n=3, seed=2).means)
+    close(way[:, -1], mind.imagined(FULL, n=3, seed=2).means)
+
+
+# What is left open
+
+
+def test_filling_a_full_description_changes_nothing(mind):
+    assert torch.equal(mind.imagine(FULL, n=4), mind.imagine(FULL, n=4, fill=False))
+
+
+def test_filled_pictures_are_a_mixture_of_full_descriptions(mind):
+    imagined = mind.imagined("digit=4", n=200, temperature=0)
+    full = [c for c in mind.vocabulary.concepts(len(WORDS.names)) if c.values["digit"] == "4"]
+    typical = torch.cat([mind.belief(c).mean for c in full])
+    distance = (imagined.latents[:, None] - typical).norm(dim=-1)
+    assert distance.min(1).values.max() < 1e-5  # every latent is one of theirs
+    assert len(distance.argmin(1).unique()) == len(full)  # and every one of theirs is used
+
+
+def test_what_is_filled_in_does_not_depend_on_the_number_of_pictures(mind):
+    few, many = (mind.imagined("digit=4", n=n, seed=3).latents for n in (2, 50))
+    assert torch.equal(few, many[:2])
+
+
+def test_the_way_from_a_concept_to_itself_stands_still(mind):
+    way = mind.between(FULL, FULL, steps=4, n=2)
+    close(way, way[:, :1].expand(-1, 4, -1, -1, -1))
+
+
+def test_a_ladder_has_one_rung_more_than_words(mind):
+    rungs = list(mind.ladder("location=left, digit=4", n=3, seed=6))
+    assert [str(rung.concept) for rung in rungs] == ["*", "digit=4", "digit=4, location=left"]
+    for rung in rungs:
+        assert torch.equal(rung.latents, mind.imagined(rung.concept, n=3, seed=6).latents)
+
+
+def test_a_ladder_of_nothing_has_one_rung(mind):
+    assert [rung.concept for rung in mind.ladder("", n=1)] == [WORDS.root]
+
+
+# From pictures to words
+
+
+def test_probabilities_of_a_description_sum_to_one(mind, pictures):
+    words = mind.describe(pictures[0])
+    assert list(words) == list(WORDS.names)
+    for attribute in WORDS:
+        assert list(words[attribute.name]) == list(attribute.values)
+        assert sum(words[attribute.name].values()) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_description_is_the_average_over_draws(mind, pictures):
+    (belief,) = mind.p_y_given_x(pictures[:1], samples=4000)
+    q = mind.model.q_x(pictures[:1])
+    torch.manual_seed(0)
+    other = mind.model.p_y(q.sample(torch.Size([4000]))[:, 0]).probs.mean(0)
+    assert_close(belief.probs, other, atol=0.02, rtol=0)
+
+
+def test_a_picture_is_described_as_among_others(mind, pictures):
+    together = mind.p_y_given_x(pictures, seed=4)
+    for picture, belief in zip(pictures, together, strict=True):
+        (alone,) = mind.p_y_given_x(picture[None], seed=4)
+        close(alone.probs, belief.probs)
+
+
+def test_a_reconstruction_is_drawn_from_what_was_read(mind, pictures):
+    again = mind.reconstruct(pictures)
+    assert again.shape == pictures.shape
+    close(again, mind.model.p_x(mind.model.q_x(pictures).mean).mean)
+
+
+def test_pictures_of_any_precision_are_read(mind, pictures):
+    close(mind.reconstruct(pictures.double()), mind.reconstruct(pictures))
+    close(mind.reconstruct(pictures.to(torch.uint8)), mind.reconstruct(pictures))
+
+
+def test_the_observer_judges_every_picture(mind):
+    seen = mind.judge(mind.imagine("", n=70))
+    assert len(seen) == 70
+    assert all(concept.level == len(WORDS) for concept in seen)
+
+
+def test_the_observer_is_looked_for_once_and_only_if_needed(model):
+    calls = []
+
+    def find():
+        calls.append(1)
+        return Observer(WORDS, SHAPE, width=2)
+
+    mind = Mind(model, observer=find)
+    mind.imagine("", n=1)
+    assert not calls
+    assert mind.can_judge
+    assert mind.observer is mind.observer
+    assert not mind.observer.training
+    assert len(calls) == 1
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("n", [0, -1, MAX_PICTURES + 1, 10**9])
+def test_too_few_or_too_many_pictures_are_refused(mind, n):
+    with pytest.raises(UsageError, match=f"`n={n}` must be between 1 and 10000"):
+        mind.imagine("digit=4", n=n)
+
+
+@pytest.mark.parametrize("temperature", [-0.1, float("nan"), float("inf")])
+def test_a_temperature_that_is_no_temperature_is_refused(mind, temperature):
+    with pytest.raises(UsageError, match=r"`temperature=.*` must be a number of at least 0"):
+        mind.imagine("", temperature=temperature)
+
+
+def test_a_misspelt_word_is_refused(mind):
+    with pytest.raises(UsageError, match="Did you mean 'big'"):
+        mind.imagine("size=bigg")
+
+
+def test_a_way_of_one_step_is_refused(mind):
+    with pytest.raises(UsageError, match="`steps=1` must be at least 2: both ends are shown"):
+        mind.between("", FULL, steps=1)
+
+
+def test_a_way_of_too_many_pictures_is_refused(mind):
+    with pytest.raises(UsageError, match="`n=4` times `steps=1000000000` is more than 10000"):
+        mind.between("", FULL, steps=10**9)
+
+
+@pytest.mark.parametrize("samples", [0, 10**9])
+def test_too_few_or_too_many_samples_are_refused(mind, pictures, samples):
+    with pytest.raises(UsageError, match=f"`samples={samples}` must be between 1 and 10000"):
+        mind.p_y_given_x(pictures, samples)
+
+
+@pytest.mark.parametrize("verb", ["p_y_given_x", "reconstruct", "judge"])
+@pytest.mark.parametrize(
+    ("spoilt", "message"),
+    [
+        (torch.full((1, *SHAPE), torch.nan), "`pictures` holds NaN or infinite values"),
+        (torch.full((1, *SHAPE), torch.inf), "`pictures` holds NaN or infinite values"),
+        (torch.zeros(1, 3, 64, 64), r"shape \(1, 3, 64, 64\); expected \(B, 1, 64, 64\)"),
+        (torch.zeros(1, 1, 28, 28), r"shape \(1, 1, 28, 28\); expected \(B, 1, 64, 64\)"),
+        (torch.zeros(SHAPE), r"shape \(1, 64, 64\); expected \(B, 1, 64, 64\) with B ≥ 1"),
+        (torch.zeros(0, *SHAPE), r"shape \(0, 1, 64, 64\); expected .* with B ≥ 1"),
+        (torch.full((1, *SHAPE), 255.0), r"`pictures` must lie in \[0, 1\]"),
+        (torch.full((1, *SHAPE), -0.5), r"`pictures` must lie in \[0, 1\]"),
+    ],
+)
+def test_spoilt_pictures_are_refused(mind, verb, spoilt, message):
+    with pytest.raises(UsageError, match=message):
+        getattr(mind, verb)(spoilt)
+
+
+def test_describing_two_pictures_at_once_is_refused(mind, pictures):
+    with pytest.raises(UsageError, match=r"shape \(1, 6, 1, 64, 64\)"):
+        mind.describe(pictures)
+
+
+# What was not trained is not used
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda mind: mind.imagine(FULL),
+        lambda mind: mind.belief(FULL),
+        lambda mind: mind.between("", FULL),
+        lambda mind: list(mind.ladder(FULL)),
+    ],
+)
+def test_a_joint_bound_alone_imagines_nothing_from_words(model, verb):
+    mind = Mind(model, name="lonely", fits=frozenset({"q_xy"}))
+    message = r"`lonely` imagines nothing from words: its objective trains no q\(z\|y\)\. Use a"
+    with pytest.raises(UsageError, match=message):
+        verb(mind)
+
+
+def test_a_joint_bound_alone_cannot_read_pictures(model, pictures):
+    mind = Mind(model, name="lonely", fits=frozenset({"q_xy"}))
+    message = r"`lonely` cannot read pictures: its objective trains no q\(z\|x\)"
+    with pytest.raises(UsageError, match=message):
+        mind.describe(pictures[0])
+    with pytest.raises(UsageError, match=message):
+        mind.reconstruct(pictures)
+
+
+def test_without_an_observer_nobody_judges(model, pictures):
+    mind = Mind(model, name="alone")
+    assert not mind.can_judge
+    with pytest.raises(UsageError, match=r"`alone` has no observer\. Train one"):
+        mind.judge(pictures)
