@@ -30,7 +30,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> Path:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)  # noqa: S103  mkstemp makes files only the owner can read
+            os.chmod(temporary, 0o644)
             os.replace(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -51,7 +51,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     with explained(path):
         try:
             return json.loads(path.read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{path} is not valid JSON ({error}).") from error
 
 

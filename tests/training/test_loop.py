@@ -83,49 +83,6 @@ def test_training_finds_the_maximum_of_a_known_bound():
     assert model.w.item() == pytest.approx(2.0, abs=1e-6)
 
 
-def test_the_first_step_of_adam_goes_up_by_the_learning_rate():
-    model = Quadratic()
-    list(
-        train(model, nearness, lambda _: torch.tensor([5.0]), Training(steps=1, learning_rate=0.1))
-    )
-    assert model.w.item() == pytest.approx(0.1)
-
-
-def test_weight_decay_is_an_l2_penalty():
-    # The maximum of -(w - 2)²/2 - λ w²/2 is 2/(1 + λ).
-    model = Quadratic()
-    options = Training(steps=800, learning_rate=0.05, schedule="cosine", weight_decay=0.25)
-    list(train(model, nearness, lambda _: torch.tensor([2.0]), options, decayed=[model.w]))
-    assert model.w.item() == pytest.approx(2 / 1.25, abs=1e-6)
-
-
-def test_weight_decay_spares_the_parameters_that_were_not_handed_in():
-    one, two = Quadratic(1.0), Quadratic(1.0)
-
-    def idle(model, _, beta):
-        return Bound(0 * (one.w + two.w), {})
-
-    options = Training(steps=10, learning_rate=0.01, weight_decay=0.5)
-    list(train(nn.ModuleList([one, two]), idle, lambda _: None, options, decayed=[one.w]))
-    assert one.w.item() == pytest.approx(0.9, abs=1e-3)
-    assert two.w.item() == 1.0
-
-
-def test_a_loop_written_by_hand_gives_the_same_weights():
-    options = Training(steps=25, learning_rate=0.01, clip=0.5, adam_betas=(0.5, 0.9), seed=4)
-    ours, model = network(), network()
-    list(train(ours, noisy, batch, options))
-    torch.manual_seed(4)
-    adam = torch.optim.Adam(model.parameters(), lr=0.01, betas=(0.5, 0.9), fused=True)
-    for step in range(25):
-        loss = -noisy(model, batch(step), 1.0).value.mean()
-        adam.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 0.5)
-        adam.step()
-    assert difference(ours, model) == 0.0
-
-
 def test_records_are_the_means_since_the_last_one():
     model, targets = Quadratic(), lambda step: torch.tensor([step + 1.0, step + 1.0])
     options = Training(steps=5, batch_size=2, learning_rate=1e-12, log_every=2, beta_warmup=4)
@@ -202,14 +159,6 @@ def test_the_average_is_what_the_model_holds_in_the_end(tmp_path):
         assert torch.equal(newest.weights()[name], tensor)
         assert torch.equal(newest.state()[f"ema.{name}"], tensor)
     assert not torch.equal(newest.state()["model.0.weight"], newest.weights()["0.weight"])
-
-
-def test_parameters_that_need_no_gradient_stay():
-    model = network()
-    frozen = next(model.parameters()).requires_grad_(False)
-    before = frozen.clone()
-    list(train(model, noisy, batch, replace(EVERYTHING, weight_decay=0.0)))
-    assert torch.equal(before, frozen)
 
 
 # Randomness.
@@ -394,21 +343,3 @@ def test_an_average_that_was_never_kept_cannot_be_resumed(tmp_path):
     trained(replace(EVERYTHING, ema=0.0), checkpoints)
     with pytest.raises(DataError, match=r"lacks tensor 'ema.0.weight'"):
         trained(checkpoints=checkpoints)
-
-
-# Arguments.
-
-
-def test_a_model_without_parameters_is_refused():
-    with pytest.raises(UsageError, match="`model` has no parameter to train"):
-        next(train(nn.ReLU(), noisy, batch, Training(steps=1)))
-
-
-def test_weight_decay_needs_something_to_act_on():
-    with pytest.raises(UsageError, match=r"`weight_decay` \(=0.01\) has nothing to act on"):
-        next(train(network(), noisy, batch, EVERYTHING))
-
-
-def test_parameters_of_another_model_cannot_be_decayed():
-    with pytest.raises(UsageError, match="`decayed` holds a parameter that `model` does not train"):
-        next(train(network(), noisy, batch, EVERYTHING, decayed=list(network().parameters())))

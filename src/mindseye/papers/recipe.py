@@ -9,10 +9,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import types
-import typing
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from torch import nn
@@ -22,9 +20,13 @@ from mindseye.data import DATASETS, Batch, Data
 from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.models import JointVAE, Observer
 from mindseye.objectives import Bound, Objective, get_objective
+from mindseye.papers.settings import changed, field_names, from_plain, full_name
 from mindseye.training import Training
 
 __all__ = ["RECIPES", "Model", "Recipe", "get_recipe", "recipe"]
+
+WIDEST = 2**16
+"""No layer is wider than this; a recipe that asks for more is a slip of the keyboard."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,9 @@ class Model:
     def __post_init__(self) -> None:
         if self.kind not in ("joint", "observer"):
             raise UsageError(f"`kind={self.kind!r}` is not known; expected 'joint' or 'observer'.")
-        if self.latent < 1 or self.width < 0 or self.hidden < 0:
-            raise UsageError("`latent` must be positive, `width` and `hidden` not negative.")
+        for name, least in {"latent": 1, "width": 0, "hidden": 0}.items():
+            if not least <= (value := getattr(self, name)) <= WIDEST:
+                raise UsageError(f"`{name}={value}` must be between {least} and {WIDEST}.")
 
     def build(self, vocabulary: Vocabulary, shape: tuple[int, int, int]) -> nn.Module:
         """A fresh model."""
@@ -81,13 +84,20 @@ class Recipe:
     training: Training = Training()
 
     def __post_init__(self) -> None:
-        known = {name: None for stage in self.stages for name in stage.weights}
+        if not self.objectives:
+            raise UsageError("`objectives` is empty; expected at least one.")
+        if {name == "classify" for name in self.objectives} != {self.model.kind == "observer"}:
+            raise UsageError(
+                f"`objectives` {listed(self.objectives)} cannot train a model of "
+                f"`kind={self.model.kind!r}`.",
+                "An observer is trained by 'classify', a joint model by the others.",
+            )
         for name in self.weights:
-            if name not in known:
+            if name not in _weights(self):
                 raise UsageError(
                     f"`{name}` is not a weight of {listed(self.objectives)}; "
-                    f"expected {listed(known)}.",
-                    did_you_mean(name, known),
+                    f"expected {listed(_weights(self))}.",
+                    did_you_mean(name, _weights(self)),
                 )
         for stage in self.stages:
             stage.check({k: v for k, v in self.weights.items() if k in stage.weights})
@@ -105,7 +115,8 @@ class Recipe:
     @property
     def digest(self) -> str:
         """Twelve hexadecimal digits that tell two recipes apart."""
-        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:12]
+        same = Recipe.from_json(self.to_json())  # a weight of 10 is one of 10.0
+        return hashlib.sha256(json.dumps(same.to_json(), sort_keys=True).encode()).hexdigest()[:12]
 
     def build(self) -> nn.Module:
         """A fresh model of this recipe."""
@@ -127,10 +138,10 @@ class Recipe:
         >>> Recipe("mine").with_settings({"training.steps": "5", "lam": "10"}).weights
         {'lam': 10.0}
         """
-        changed = self
+        made = self
         for key, text in settings.items():
-            changed = _changed(changed, _resolved(changed, key), text)
-        return changed
+            made = changed(made, full_name(key, _settings(made)), text)
+        return made
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` reads back."""
@@ -139,7 +150,7 @@ class Recipe:
     @classmethod
     def from_json(cls, value: Any) -> Recipe:
         """A recipe from plain data; unknown or ill-typed fields are named."""
-        return _from_plain(cls, value, "recipe")
+        return from_plain(cls, value, "recipe")
 
 
 RECIPES: dict[str, Recipe] = {}
@@ -161,101 +172,12 @@ def get_recipe(name: str) -> Recipe:
     return RECIPES[name]
 
 
-def _fields(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The dotted name and the type of every field that can be set."""
-    hints = typing.get_type_hints(type(value))
-    for each in dataclasses.fields(value):
-        inner = getattr(value, each.name)
-        if dataclasses.is_dataclass(inner):
-            yield from _fields(inner, f"{prefix}{each.name}.")
-        else:
-            yield f"{prefix}{each.name}", hints[each.name]
+def _settings(made: Recipe) -> list[str]:
+    """The full names of what can be set."""
+    names = [name for name in field_names(made) if name not in ("name", "about", "weights")]
+    return names + [f"weights.{name}" for name in _weights(made)]
 
 
-def _resolved(made: Recipe, key: str) -> str:
-    """The full dotted name of a field, from it or from its last part where that is unique."""
-    names = [name for name, _ in _fields(made) if name not in ("name", "about", "weights")]
-    names += [f"weights.{name}" for stage in made.stages for name in stage.weights]
-    names = list(dict.fromkeys(names))
-    found = [name for name in names if name == key or name.rpartition(".")[2] == key]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UsageError(f"`{key}` could be {listed(found)}; write one of them.")
-    short = [name.rpartition(".")[2] for name in names]
-    raise UsageError(
-        f"`{key}` is not a setting of {made.name!r}.",
-        did_you_mean(key, [*names, *short]) or f"Expected {listed(short)}.",
-    )
-
-
-def _changed(made: Recipe, name: str, text: str) -> Recipe:
-    """The recipe with one field, named in full, read from text."""
-    section, _, leaf = name.rpartition(".")
-    if section == "weights":
-        return replace(made, weights={**made.weights, leaf: _parsed(float, text, name)})
-    kind = dict(_fields(made))[name]
-    if not section:
-        return replace(made, **{leaf: _parsed(kind, text, name)})
-    inner = replace(getattr(made, section), **{leaf: _parsed(kind, text, name)})
-    return replace(made, **{section: inner})
-
-
-def _parsed(kind: Any, text: str, name: str) -> Any:
-    """Text as a value of a field's type."""
-    if typing.get_origin(kind) is tuple:
-        inner = typing.get_args(kind)[0]
-        return tuple(_parsed(inner, part.strip(), name) for part in text.split(","))
-    try:
-        return _READERS[kind](text)
-    except (KeyError, ValueError) as error:
-        expected = {bool: "true or false", int: "a whole number", float: "a number"}
-        raise UsageError(
-            f"`{name}={text!r}` is not {expected.get(kind, 'a value')}."
-        ) from error
-
-
-_READERS: dict[Any, Callable[[str], Any]] = {
-    str: str,
-    float: float,
-    int: lambda text: int(float(text)) if float(text).is_integer() else int(text),
-    bool: lambda text: {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
-        text.lower()
-    ],
-}
-
-
-def _from_plain(kind: Any, value: Any, where: str) -> Any:
-    """A dataclass, tuple, mapping or scalar from JSON, checked on the way."""
-    origin = typing.get_origin(kind)
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return _dataclass_from_plain(kind, value, where)
-    if origin is tuple and isinstance(value, list):
-        inner = typing.get_args(kind)
-        kinds = [inner[0]] * len(value) if inner[-1] is Ellipsis else list(inner)
-        if len(kinds) == len(value):
-            return tuple(_from_plain(k, v, where) for k, v in zip(kinds, value, strict=True))
-    if origin not in (None, tuple, types.UnionType) and isinstance(value, dict):
-        return {str(k): _from_plain(float, v, f"{where}.{k}") for k, v in value.items()}
-    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if isinstance(kind, type) and type(value) is kind:
-        return value
-    raise UsageError(f"`{where}={value!r}` is not of the expected type.")
-
-
-def _dataclass_from_plain(kind: type, value: Any, where: str) -> Any:
-    if not isinstance(value, dict):
-        raise UsageError(f"`{where}` must be an object with named fields.")
-    hints = typing.get_type_hints(kind)
-    names = [each.name for each in dataclasses.fields(kind)]
-    for name in value:
-        if name not in names:
-            raise UsageError(f"`{where}.{name}` is not a field.", did_you_mean(name, names))
-    if missing := [f.name for f in dataclasses.fields(kind) if _required(f) and f.name not in value]:
-        raise UsageError(f"`{where}.{missing[0]}` is missing.")
-    return kind(**{n: _from_plain(hints[n], v, f"{where}.{n}") for n, v in value.items()})
-
-
-def _required(each: dataclasses.Field[Any]) -> bool:
-    return each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
+def _weights(made: Recipe) -> list[str]:
+    """The weights that the objectives know."""
+    return list(dict.fromkeys(name for stage in made.stages for name in stage.weights))

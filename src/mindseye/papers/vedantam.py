@@ -1,4 +1,4 @@
-r"""Generative Models of Visually Grounded Imagination (Vedantam, Fischer, Huang, Murphy; ICLR 2018).
+r"""Generative Models of Visually Grounded Imagination (Vedantam et al., ICLR 2018).
 
 Recipes `mnist-a/OBJECTIVE[-SIZE]` and, with 36 of 240 combinations held out,
 `mnist-a-comp/OBJECTIVE[-SIZE]`:
@@ -69,7 +69,7 @@ SIZES: dict[str, tuple[Model, Training, str]] = {
     "-lean": (
         Model(networks="lean"),
         Training(
-            steps=8000,
+            steps=10_000,
             batch_size=64,
             learning_rate=2e-3,
             warmup=500,
@@ -110,6 +110,18 @@ for _goal in OBJECTIVES:
         recipe(_mnist_a(_goal, _size, compositional=True))
 
 
+recipe(
+    replace(
+        _mnist_a("telbo", "-fast", compositional=False),
+        name="mnist-a/builtin",
+        about="The model inside the package: TELBO, its experts also fitted to partial "
+        "descriptions, as many steps as fit into three minutes of one H200.",
+        model=Model(networks="paper", width=256, hidden=192),
+        weights={"lam": 50.0, "gamma": 50.0, "drop": 0.6},
+        training=replace(SIZES["-fast"][1], steps=17_648),
+    )
+)
+
 _observer = recipe(
     Recipe(
         "mnist-a/observer",
@@ -119,7 +131,7 @@ _observer = recipe(
         ("classify",),
         {},
         Training(
-            steps=15_000,
+            steps=12_000,
             batch_size=256,
             learning_rate=2e-3,
             warmup=500,

@@ -6,7 +6,7 @@ Nothing in here knows a paper: a bound and a batch come in, records come out.
 from __future__ import annotations
 
 from mindseye.training.averaging import Average
-from mindseye.training.checkpoints import Checkpoint, Checkpoints, read_tensors, write_tensors
+from mindseye.training.checkpoints import Checkpoint, Checkpoints
 from mindseye.training.loop import Record, Training, train
 
 __all__ = [
@@ -15,7 +15,5 @@ __all__ = [
     "Checkpoints",
     "Record",
     "Training",
-    "read_tensors",
     "train",
-    "write_tensors",
 ]

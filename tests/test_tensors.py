@@ -11,8 +11,7 @@ import safetensors.torch
 import torch
 
 from mindseye.errors import DataError, NumericError, UsageError
-from mindseye.training import read_tensors, write_tensors
-from mindseye.training.checkpoints import is_finite
+from mindseye.tensors import is_finite, read_tensors, write_tensors
 
 DTYPES = [
     torch.float32,

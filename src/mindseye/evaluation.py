@@ -1,0 +1,238 @@
+"""A run's scores: the three C's of a trained model, by an observer, beside real pictures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from mindseye.concepts import Concept
+from mindseye.data import Data, Dataset
+from mindseye.data.splits import compositional_split
+from mindseye.errors import UsageError, did_you_mean, listed
+from mindseye.figures import latent_plane
+from mindseye.files import read_json, write_json
+from mindseye.imagine import Mind
+from mindseye.labels import Labels, decode
+from mindseye.metrics import Base, Estimate, Report, Score, accuracy, evaluate, marginals, queries
+from mindseye.models import Observer
+from mindseye.runs import BUILTIN, Run, provenance
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = [
+    "PROTOCOLS",
+    "Protocol",
+    "compare_runs",
+    "evaluate_observer",
+    "evaluate_run",
+    "get_protocol",
+    "plane_of",
+]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is asked and how answers are scored."""
+
+    samples: int = 100
+    """Pictures of every query, S."""
+
+    base: Base = "2"
+    """Log base of the Jensen-Shannon divergence: 2 or e."""
+
+    reference: str = "uniform"
+    """What unsaid attributes should look like: uniform, or the training data's marginal."""
+
+    levels: tuple[int, ...] = ()
+    """How many words are said; all levels if empty."""
+
+    queries: int = 0
+    """Queries of every level, drawn with repetition; 0 for all of them once."""
+
+    fill: bool = True
+    """Whether what is open is filled at random; if not, its experts are left out (the paper)."""
+
+    seed: int = 0
+    """Chooses queries and pictures."""
+
+
+PROTOCOLS = {
+    "ours": Protocol(),
+    "paper": Protocol(samples=10, base="e", queries=480, fill=False),
+    "quick": Protocol(samples=20, queries=40),
+}
+"""ours: every concept, 100 pictures, bits. paper: as in Figure 4a. quick: a first impression."""
+
+
+def get_protocol(name: str) -> Protocol:
+    """The protocol of that name, or an error that names the near one."""
+    if name not in PROTOCOLS:
+        raise UsageError(
+            f"`protocol={name!r}` is not known; expected {listed(PROTOCOLS)}.",
+            did_you_mean(name, PROTOCOLS),
+        )
+    return PROTOCOLS[name]
+
+
+def evaluate_run(
+    run: Run,
+    protocol: Protocol,
+    *,
+    observer: str | None = None,
+    device: torch.device | str = "cpu",
+    data: str | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Score a run, and keep the report beside its weights as `evaluation.json`.
+
+    Real pictures come from sources that neither the model nor the observer has seen. A run of a
+    compositional split is also asked for the combinations it never saw.
+    """
+    started = time.perf_counter()
+    mind = run.mind(observer)
+    mind.model.to(device)
+    real = _real(run.recipe.data, device, data)
+    ask = _Asking(mind, real, protocol, _reference(run, protocol, data), progress)
+    score = ask(_queries(mind, protocol))
+    unseen = ask(_held_out(mind, run)) if run.recipe.data.compositional else None
+    report = Report(run.name, score, unseen, _accuracy(mind.observer, real))
+    _keep(run, report.to_json(), protocol, device, time.perf_counter() - started)
+    return report
+
+
+def evaluate_observer(
+    run: Run,
+    *,
+    device: torch.device | str = "cpu",
+    data: str | None = None,
+    pictures: int = 20_000,
+) -> dict[str, Estimate]:
+    """How often an observer is right on real pictures of unseen sources, by attribute."""
+    started = time.perf_counter()
+    observer = run.model()
+    if not isinstance(observer, Observer):
+        raise UsageError(f"{run.path} is not an observer.")
+    right = _accuracy(observer.to(device), _real(run.recipe.data, device, data), pictures)
+    plain = {"observer": {name: estimate.to_json() for name, estimate in right.items()}}
+    _keep(run, plain, None, device, time.perf_counter() - started)
+    return right
+
+
+def plane_of(
+    run: Run, *, side: int = 24, device: torch.device | str = "cpu", data: str | None = None
+) -> Image:
+    """The latent plane of a run, coloured by p(y|z), or by neighbours if it learnt no words."""
+    mind = run.mind()
+    mind.model.to(device)
+    knows_words = any("log_py" in name for record in run.log() for name in record["terms"])
+    if knows_words:
+        return latent_plane(mind, side=side)
+    train = run.recipe.data.open("train", folder=data)
+    return latent_plane(mind, train.examples(torch.arange(5000)), side=side)
+
+
+def compare_runs(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """What is known about some runs, a row each: their training and the scores they have."""
+    return [run.summary() | _scores(run) for run in runs]
+
+
+def _scores(run: Run) -> dict[str, Any]:
+    """Correctness and coverage in percent, by level, of a run that has been evaluated."""
+    file = run.path / "evaluation.json"
+    if not file.is_file():
+        return {}
+    found = {}
+    for entry in read_json(file).get("score", {}).get("levels", []):
+        for name, estimate in entry["rows"]["model"].items():
+            if name != "combined":
+                found[f"{name} {entry['level']}"] = 100 * estimate["mean"]
+    return found
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """Ask a mind, and real pictures, the same questions in the same way."""
+
+    mind: Mind
+    real: Dataset
+    protocol: Protocol
+    reference: Any
+    progress: Progress | None
+
+    def __call__(self, concepts: Sequence[Concept]) -> Score:
+        return evaluate(
+            partial(self.mind.imagine, fill=self.protocol.fill),
+            self.mind.observer.judge,
+            concepts,
+            samples=self.protocol.samples,
+            base=self.protocol.base,
+            reference=self.reference,
+            seed=self.protocol.seed,
+            real=self.real.pictures_of,
+            progress=self.progress,
+        )
+
+
+def _queries(mind: Mind, protocol: Protocol) -> list[Concept]:
+    vocabulary = mind.vocabulary
+    levels = protocol.levels or range(len(vocabulary.names), 0, -1)
+    if wrong := [level for level in levels if not 0 <= level <= len(vocabulary.names)]:
+        raise UsageError(
+            f"`levels` has {wrong[0]}; a description says 0 to {len(vocabulary.names)} words."
+        )
+    count = protocol.queries or None
+    return [q for level in levels for q in queries(vocabulary, level, count, protocol.seed)]
+
+
+def _held_out(mind: Mind, run: Run) -> list[Concept]:
+    codes = compositional_split(mind.vocabulary.sizes, "test", run.recipe.data.split_seed)
+    return decode(mind.vocabulary, Labels.full(codes))
+
+
+def _real(data: Data, device: torch.device | str, folder: str | None) -> Dataset:
+    """Pictures of the test sources, of all combinations."""
+    return replace(data, compositional=False).open("test", folder=folder).to(device)
+
+
+def _reference(run: Run, protocol: Protocol, folder: str | None) -> Any:
+    if protocol.reference == "uniform":
+        return "uniform"
+    if protocol.reference != "marginal":
+        raise UsageError(
+            f"`reference={protocol.reference!r}` is not known; expected 'uniform' or 'marginal'."
+        )
+    data = run.recipe.data.open("train", folder=folder)
+    return marginals(data.examples(torch.arange(20_000)).y, data.vocabulary)
+
+
+def _accuracy(observer: Observer, data: Dataset, pictures: int = 5000) -> dict[str, Estimate]:
+    device = next(observer.parameters()).device
+    batch = data.examples(torch.arange(pictures, device=device))
+    codes = torch.cat([observer.judge(x) for x in batch.x.split(500)])
+    return accuracy(codes.cpu(), batch.y.to("cpu"), observer.vocabulary)
+
+
+def _keep(
+    run: Run,
+    report: dict[str, Any],
+    protocol: Protocol | None,
+    device: torch.device | str,
+    seconds: float,
+) -> None:
+    """Write the scores beside the weights, with what made them; the package stays as it is."""
+    if BUILTIN in run.path.parents:
+        return
+    facts = {
+        "protocol": asdict(protocol) if protocol else None,
+        "seconds": round(seconds, 1),
+        "provenance": provenance(device),
+    }
+    write_json(run.path / "evaluation.json", facts | report)

@@ -1,0 +1,182 @@
+"""Pictures of what a mind imagines, as a person wants to see them."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mindseye.concepts import Concept, Vocabulary
+from mindseye.data import Batch, Dataset
+from mindseye.errors import UsageError
+from mindseye.imagine import Imagined, Mind
+from mindseye.labels import decode
+from mindseye.sheets import contact_sheet, plane_sheet, row_sheet
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = [
+    "Verdict",
+    "between_sheet",
+    "comparison_sheet",
+    "imagined_sheet",
+    "judged",
+    "ladder_sheet",
+    "latent_plane",
+    "real_sheet",
+    "words",
+]
+
+
+class Verdict(NamedTuple):
+    """What the observer sees in one picture, beside what was said."""
+
+    seen: Concept
+    wrong: tuple[str, ...]
+    """The said attributes that it sees otherwise."""
+
+    @property
+    def caption(self) -> str:
+        """The values it sees."""
+        return words(self.seen)
+
+
+def words(concept: Concept) -> str:
+    """A short caption: the values that are said, two a line."""
+    values = list(concept.values.values()) or ["anything"]
+    return "\n".join(" · ".join(values[i : i + 2]) for i in range(0, len(values), 2))
+
+
+def judged(mind: Mind, imagined: Imagined) -> list[Verdict]:
+    """The observer's verdict on every picture; it looks at the draws, as the paper's does."""
+    said = imagined.concept
+    return [
+        Verdict(seen, tuple(k for k in said.observed if seen.values[k] != said.values[k]))
+        for seen in mind.judge(imagined.samples)
+    ]
+
+
+def imagined_sheet(
+    imagined: Imagined, verdicts: Sequence[Verdict] | None = None, *, samples: bool = False
+) -> Image:
+    """A contact sheet, a red border where a said word is judged wrong (Figure 3)."""
+    return contact_sheet(
+        _shown(imagined, samples),
+        None if verdicts is None else [verdict.caption for verdict in verdicts],
+        None if verdicts is None else [bool(verdict.wrong) for verdict in verdicts],
+        title=str(imagined.concept),
+    )
+
+
+def real_sheet(data: Dataset, description: str, n: int, seed: int, *, title: str = "") -> Image:
+    """Real pictures of a data set with their descriptions (Figure 6), or those of a concept."""
+    concept = data.vocabulary.parse(description)
+    if concept.level:
+        pictures = data.pictures_of(concept, n, seed)
+        return contact_sheet(pictures.numpy(), title=f"{title}: {concept}")
+    batch = data.examples(torch.arange(n))
+    captions = [words(c) for c in decode(data.vocabulary, batch.y)]
+    return contact_sheet(batch.x.numpy(), captions, title=title)
+
+
+def ladder_sheet(
+    rungs: Sequence[Imagined],
+    verdicts: Sequence[Sequence[Verdict]] | None = None,
+    *,
+    samples: bool = False,
+) -> Image:
+    """One row for every word that is added, from nothing to all that was said (Figure 4b)."""
+    return row_sheet(
+        [
+            (
+                str(rung.concept) if rung.concept.level else "nothing said",
+                _shown(rung, samples),
+                None,
+                None if verdicts is None else [bool(v.wrong) for v in verdicts[i]],
+            )
+            for i, rung in enumerate(rungs)
+        ],
+        title="From abstract to concrete",
+    )
+
+
+def between_sheet(start: Concept, end: Concept, pictures: Tensor) -> Image:
+    """Rows of pictures `(n, steps, C, H, W)` on the way from one concept to another."""
+    columns = pictures.shape[1]
+    return contact_sheet(
+        pictures.flatten(0, 1).cpu().numpy(), columns=columns, title=f"{start}  →  {end}"
+    )
+
+
+def comparison_sheet(
+    concept: Concept, rows: Sequence[tuple[str, Imagined, Sequence[Verdict]]]
+) -> Image:
+    """The same description imagined by several models, a row each."""
+    return row_sheet(
+        [
+            (
+                name,
+                _shown(imagined, samples=False),
+                [v.caption for v in verdicts] if verdicts else None,
+                [bool(v.wrong) for v in verdicts] if verdicts else None,
+            )
+            for name, imagined, verdicts in rows
+        ],
+        title=str(concept),
+    )
+
+
+@torch.no_grad()
+def latent_plane(mind: Mind, nearest: Batch | None = None, side: int = 24) -> Image:
+    """The plane of a two-dimensional latent, tinted by concept (Figure 7).
+
+    A point's colour is the most probable description under p(y|z). Given pictures with their
+    descriptions, it is that of the nearest picture's mean under q(z|x) instead: the only way for a
+    model that was trained without words.
+    """
+    if mind.model.latent != 2:
+        raise UsageError(
+            f"`{mind.name}` has a latent of {mind.model.latent} dimensions; a plane shows 2.",
+            "Train one of mnist-2bit/*.",
+        )
+    axis = torch.linspace(-3, 3, side, device=mind.device)
+    z = torch.stack(torch.meshgrid(-axis, axis, indexing="ij")[::-1], -1).view(-1, 2)
+    codes = mind.model.p_y(z).mode if nearest is None else _nearest(mind, z, nearest)
+    palette = _palette(mind.vocabulary)
+    colours = torch.tensor([palette[tuple(row)][1] for row in codes.tolist()]).view(side, side, 3)
+    pictures = mind.model.p_x(z).mean.unflatten(0, (side, side))
+    how = "p(y|z)" if nearest is None else "the nearest training picture"
+    return plane_sheet(
+        pictures.cpu().numpy(),
+        colours.numpy(),
+        list(palette.values()),
+        title=f"{mind.name}: coloured by {how}",
+    )
+
+
+def _nearest(mind: Mind, z: Tensor, batch: Batch) -> Tensor:
+    """The codes of the pictures whose latents are nearest to some points."""
+    latents = torch.cat([mind.model.q_x(x.to(mind.device)).mean for x in batch.x.split(1000)])
+    return batch.y.codes.to(mind.device)[torch.cdist(z, latents).argmin(1)]
+
+
+def _palette(vocabulary: Vocabulary) -> dict[tuple[int, ...], tuple[str, tuple[float, ...]]]:
+    """A name and a muted colour for every combination of values."""
+    every = list(product(*(range(size) for size in vocabulary.sizes)))
+    return {
+        codes: (
+            " · ".join(vocabulary.from_codes(codes).values.values()),
+            colorsys.hls_to_rgb(i / len(every), 0.55, 0.45),
+        )
+        for i, codes in enumerate(every)
+    }
+
+
+def _shown(imagined: Imagined, samples: bool) -> np.ndarray:
+    return (imagined.samples if samples else imagined.means).cpu().numpy()
