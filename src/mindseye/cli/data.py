@@ -1,0 +1,105 @@
+"""`mindseye data`: get, check and look at data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mindseye.cli.options import DataFolder, Json, Seed
+from mindseye.cli.output import answer, bar, print_json, table
+from mindseye.errors import UsageError, did_you_mean
+
+__all__ = ["data"]
+
+data = typer.Typer(
+    name="data", help="Get, check and look at data.", rich_markup_mode=None, no_args_is_help=True
+)
+
+
+@data.command()
+def get(
+    name: Annotated[str, typer.Argument(help="What to download: mnist.")] = "mnist",
+    folder: Annotated[
+        str | None, typer.Option(help="Where to; the user's cache if not given.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Download a data set, checked by its checksums.
+
+    mindseye data get mnist
+    """
+    from mindseye.data.sources import download_mnist
+
+    if name != "mnist":
+        raise UsageError(
+            f"{name!r} cannot be downloaded; expected 'mnist'.", did_you_mean(name, ["mnist"])
+        )
+    with bar("downloading") as progress:
+        tasks: dict[str, object] = {}
+
+        def follow(file: str, done: int, total: int) -> None:
+            if file not in tasks:
+                tasks[file] = progress.add_task(file, total=total or None)
+            progress.update(tasks[file], completed=done)  # pyright: ignore[reportArgumentType]
+
+        where = download_mnist(folder, progress=follow)
+    if json:
+        return print_json({"folder": str(where)})
+    answer(f"MNIST is in {where}")
+
+
+@data.command()
+def prepare(
+    name: Annotated[str, typer.Argument(help="A data set: mnist-a or mnist-2bit.")] = "mnist-a",
+    source: Annotated[str, typer.Option(help="Digits to draw: mnist, digits or auto.")] = "auto",
+    compositional: Annotated[
+        bool, typer.Option("--compositional", help="Hold combinations out too.")
+    ] = False,
+    split_seed: Annotated[int, typer.Option(help="Chooses what is held out.")] = 0,
+    folder: DataFolder = None,
+    json: Json = False,
+) -> None:
+    """Check that a data set can be made, and say what its parts hold.
+
+    Pictures are rendered when they are needed: there is nothing else to prepare.
+
+    mindseye data prepare mnist-a --compositional
+    """
+    from mindseye.data import Data, describe_parts
+
+    facts = describe_parts(
+        Data(name, source=source, compositional=compositional, split_seed=split_seed), folder
+    )
+    if json:
+        return print_json(facts)
+    table([list(facts[0]), *([str(value) for value in fact.values()] for fact in facts)])
+
+
+@data.command()
+def preview(
+    name: Annotated[str, typer.Argument(help="A data set: mnist-a or mnist-2bit.")] = "mnist-a",
+    concept: Annotated[str, typer.Option(help="Only pictures of a description.")] = "",
+    n: Annotated[int, typer.Option("-n", "--n", min=1, max=1000, help="How many.")] = 24,
+    part: Annotated[str, typer.Option(help="train, validation, test or observer.")] = "train",
+    source: Annotated[str, typer.Option(help="Digits to draw: mnist, digits or auto.")] = "auto",
+    seed: Seed = 0,
+    folder: DataFolder = None,
+    out: Annotated[str | None, typer.Option(help="Where the picture goes.")] = None,
+    json: Json = False,
+) -> None:
+    """Draw real pictures of a data set on a sheet (Figure 6).
+
+    mindseye data preview mnist-a --concept "digit=4, size=big"
+    """
+    from mindseye.data import Data
+    from mindseye.figures import real_sheet
+    from mindseye.pictures import save_picture
+
+    opened = Data(name, source=source).open(part, seed=seed, folder=folder)
+    path = Path(out or f"imagined/{name}-{part}-seed{seed}.png")
+    save_picture(path, real_sheet(opened, concept, n, seed, title=f"{name}, {part}"))
+    if json:
+        return print_json({"file": str(path), "n": n})
+    answer(f"Wrote {n} real pictures to {path}")

@@ -1,0 +1,102 @@
+"""`mindseye evaluate`: the three C's of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+
+from mindseye.cli.options import DataFolder, Device, Json, ObserverName, Runs, chosen_device
+from mindseye.cli.output import answer, bar, print_json, table
+from mindseye.errors import UsageError
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    run: Annotated[str, typer.Argument(help="A built-in model, a run's folder, name or number.")],
+    protocol: Annotated[
+        str,
+        typer.Option(
+            help="ours (all concepts, S = 100, bits), paper (480 a level, S = 10, nats) or quick."
+        ),
+    ] = "ours",
+    samples: Annotated[int | None, typer.Option(help="Pictures a query, S.")] = None,
+    base: Annotated[str | None, typer.Option(help="Log base of the divergence: 2 or e.")] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="What unsaid attributes should look like: uniform or marginal."),
+    ] = None,
+    levels: Annotated[
+        str | None, typer.Option(help="How many words are said, such as 4,3; all if not given.")
+    ] = None,
+    queries: Annotated[
+        int | None, typer.Option(help="Queries a level, drawn; 0 for all of them once.")
+    ] = None,
+    product: Annotated[
+        bool,
+        typer.Option("--product", help="Leave out the experts of open attributes (the paper)."),
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Chooses queries and pictures.")] = None,
+    observer: ObserverName = None,
+    runs: Runs = "runs",
+    data: DataFolder = None,
+    device: Device = "auto",
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
+    json: Json = False,
+) -> None:
+    """Score a model: correctness, coverage and compositionality, with ceilings.
+
+    mindseye evaluate mnist-a --protocol quick
+    mindseye evaluate runs/00012-mnist-a-telbo-lean
+    mindseye evaluate 12 --protocol paper --observer runs/00003-mnist-a-observer-paper
+    """
+    from mindseye.evaluation import evaluate_observer, evaluate_run, get_protocol
+    from mindseye.runs import find
+
+    found, where = find(run, runs), chosen_device(device)
+    if found.recipe.model.kind == "observer":
+        return _observer(evaluate_observer(found, device=where, data=data), as_json=json)
+    changes: dict[str, Any] = {
+        "samples": samples,
+        "base": base,
+        "reference": reference,
+        "levels": None if levels is None else _levels(levels),
+        "queries": queries,
+        "fill": False if product else None,
+        "seed": seed,
+    }
+    given = {name: value for name, value in changes.items() if value is not None}
+    asked = replace(get_protocol(protocol), **given)
+    with bar("evaluating") as progress:
+        task = progress.add_task("queries", total=None)
+        report = evaluate_run(
+            found,
+            asked,
+            observer=observer,
+            device=where,
+            data=data,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+    if json:
+        return print_json(report.to_json())
+    answer(report.to_markdown() if markdown else report.to_text())
+    open_ = "filled in at random" if asked.fill else "left out of the product of experts"
+    answer(f"Attributes left open were {open_}.")
+
+
+def _observer(right: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        return print_json({name: estimate.to_json() for name, estimate in right.items()})
+    rows = [["attribute", "right on real pictures", "95 % interval"]]
+    for name, e in right.items():
+        rows.append([name, f"{e.mean:.2%}", f"{e.low:.2%} to {e.high:.2%}"])
+    table(rows)
+
+
+def _levels(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError as error:
+        raise UsageError(f"`--levels {text}` is not a list of numbers such as 4,3.") from error

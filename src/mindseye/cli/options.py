@@ -1,0 +1,58 @@
+"""Options that several commands share, so that they are spelt and explained once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mindseye.errors import UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = [
+    "DataFolder",
+    "Description",
+    "Device",
+    "Json",
+    "Model",
+    "ObserverName",
+    "Runs",
+    "Seed",
+    "chosen_device",
+]
+
+Description = Annotated[
+    str,
+    typer.Argument(
+        help='What to imagine, such as "digit=4, size=big"; nothing said means anything.'
+    ),
+]
+Model = Annotated[
+    str, typer.Option("--model", "-m", help="A built-in model, a run's folder, name or number.")
+]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same pictures.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 … or auto: cuda where there is one.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Runs = Annotated[str, typer.Option(help="The folder of runs.")]
+DataFolder = Annotated[
+    str | None, typer.Option("--data", help="Folder with the data; else $MINDSEYE_DATA.")
+]
+ObserverName = Annotated[
+    str | None, typer.Option("--observer", help="Who judges: a run or a built-in observer.")
+]
+
+
+def chosen_device(name: str) -> torch.device:
+    """The device of that name, or an error before anything is computed."""
+    import torch
+
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise UsageError(f"`--device {name}` cannot be used here.", "Try --device cpu.") from error
+    return device

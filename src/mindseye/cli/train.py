@@ -1,0 +1,183 @@
+"""`mindseye train` and `mindseye resume`: a recipe becomes a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mindseye.cli.options import DataFolder, Device, Json, Runs, chosen_device
+from mindseye.cli.output import answer, bar, note, print_json
+from mindseye.errors import UsageError
+
+if TYPE_CHECKING:
+    from mindseye.papers import Recipe
+    from mindseye.runs import Run
+    from mindseye.training import Record
+
+__all__ = ["resume", "train"]
+
+TensorBoard = Annotated[
+    bool, typer.Option("--tensorboard", help="Also write TensorBoard files into the run's folder.")
+]
+
+
+def train(
+    recipe: Annotated[str, typer.Argument(help="A recipe's name; see mindseye list --recipes.")],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change a field: steps=2000, lam=10, data.source=digits …"),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of weights, data and noise.")] = None,
+    runs: Runs = "runs",
+    data: DataFolder = None,
+    device: Device = "auto",
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Print the recipe, its size and its time; no training."),
+    ] = False,
+    tensorboard: TensorBoard = False,
+    json: Json = False,
+) -> None:
+    """Train a model by a recipe.
+
+    mindseye train mnist-a/telbo-lean
+    mindseye train mnist-a/jmvae-fast --set steps=20000 --device cuda
+    mindseye train mnist-a/telbo-tiny --set data.source=digits
+    """
+    from mindseye.papers import get_recipe
+    from mindseye.runs import create
+
+    settings = dict(_setting(text) for text in set_ or [])
+    chosen = get_recipe(recipe).with_settings(settings)
+    if seed is not None:
+        chosen = chosen.with_settings({"training.seed": str(seed)})
+    where = chosen_device(device)
+    if dry_run:
+        return _dry_run(chosen, where, data, as_json=json)
+    chosen.data.open("train", folder=data)  # fail before a folder is made
+    run = create(chosen, runs)
+    _follow(run, where, data, tensorboard=tensorboard, as_json=json)
+
+
+def resume(
+    run: Annotated[str, typer.Argument(help="A run's folder, name or number.")],
+    runs: Runs = "runs",
+    data: DataFolder = None,
+    device: Device = "auto",
+    tensorboard: TensorBoard = False,
+    json: Json = False,
+) -> None:
+    """Go on with a run that was stopped, from its last checkpoint.
+
+    mindseye resume runs/00012-mnist-a-telbo-lean
+    """
+    from mindseye.runs import find
+
+    found = find(run, runs)
+    if found.finished:
+        raise UsageError(f"{found.path} is finished.", "Train anew with more steps: --set steps=…")
+    _follow(found, chosen_device(device), data, tensorboard=tensorboard, as_json=json)
+
+
+def _follow(run: Run, device: Any, data: str | None, *, tensorboard: bool, as_json: bool) -> None:
+    """Train a run under a progress bar, then say what came out."""
+    note(f"{run.path}: {run.recipe.about or run.recipe.name}")
+    last: Record | None = None
+    with ExitStack() as stack:
+        progress = stack.enter_context(bar("training"))
+        watch = stack.enter_context(_tensorboard(run)) if tensorboard else None
+        task = progress.add_task("", total=run.recipe.training.steps)
+        for record in run.train(device, data):
+            progress.update(task, completed=record.step)
+            if watch:
+                watch.add(record)
+            if record.kind == "train":
+                last = record
+                progress.update(
+                    task,
+                    description=f"bound {record.bound:.2f} nats, "
+                    f"{record.examples_per_second:.0f} pictures/s",
+                )
+            if record.note and record.kind == "rollback":
+                note(record.note)
+    _finished(run, last, as_json=as_json)
+
+
+def _finished(run: Run, last: Record | None, *, as_json: bool) -> None:
+    written = [path.name for path in sorted(run.path.iterdir())]
+    if as_json:
+        record = last.to_json() if last else None
+        return print_json({"run": str(run.path), "files": written, "last": record})
+    if last:
+        answer(f"bound {last.bound:.2f} nats after {last.step} steps in {last.seconds:.0f} s")
+        answer("  " + ", ".join(f"{name} {value:.2f}" for name, value in last.terms.items()))
+    answer(f"Wrote {run.path} ({', '.join(written)})")
+    if run.recipe.model.kind == "joint" and "q_y" in run.recipe.fits:
+        answer(f'Try: mindseye imagine --model {run.path} ""')
+
+
+def _dry_run(recipe: Recipe, device: Any, data: str | None, *, as_json: bool) -> None:
+    """What would be trained, how large it is and how long it would take here."""
+    from mindseye.runs import estimate
+
+    guess = estimate(recipe, device, data)
+    if as_json:
+        return print_json({"recipe": recipe.to_json(), **guess})
+    _show_fields(recipe.to_json())
+    answer(f"parameters: {guess['parameters']:,}")
+    answer(f"speed here: {guess['steps_per_second']:.2f} steps/s on {device}")
+    answer(f"expected time: {_duration(guess['seconds'])}")
+
+
+def _show_fields(value: dict[str, Any], prefix: str = "") -> None:
+    for name, inner in value.items():
+        if isinstance(inner, dict):
+            _show_fields(inner, f"{prefix}{name}.")
+        else:
+            answer(f"{prefix}{name} = {inner}")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"`--set {text}` has no value.", "Write --set NAME=VALUE.")
+    return name.strip(), value.strip()
+
+
+class _tensorboard:
+    """Records as TensorBoard scalars."""
+
+    def __init__(self, run: Run):
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise UsageError(
+                "`--tensorboard` needs the tensorboard package.", "pip install 'mindseye[track]'"
+            ) from error
+        self.writer = SummaryWriter(str(run.path / "tensorboard"))
+
+    def __enter__(self) -> _tensorboard:
+        return self
+
+    def add(self, record: Record) -> None:
+        if record.kind == "train":
+            values: Iterable[tuple[str, float]] = {
+                "bound": record.bound,
+                "learning_rate": record.learning_rate,
+                "examples_per_second": record.examples_per_second,
+                **{f"terms/{name}": value for name, value in record.terms.items()},
+            }.items()
+            for name, value in values:
+                self.writer.add_scalar(name, value, record.step)
+
+    def __exit__(self, *_: object) -> None:
+        self.writer.close()
