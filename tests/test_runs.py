@@ -325,7 +325,7 @@ def test_built_in_models_are_whole():
 def test_an_estimate_needs_no_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     guess = estimate(RECIPE)
-    assert guess["parameters"] == 97_880
+    assert guess["parameters"] == 97_608
     assert guess["seconds"] == pytest.approx(30 / guess["steps_per_second"])
     assert list(tmp_path.iterdir()) == []
 

@@ -17,9 +17,9 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,7 @@ from mindseye.files import explained, read_json, write_bytes, write_json
 from mindseye.imagine import Mind
 from mindseye.models import JointVAE, Observer
 from mindseye.papers import Recipe
+from mindseye.papers.refitting import refitted
 from mindseye.pictures import save_picture
 from mindseye.tensors import read_tensors, write_tensors
 from mindseye.training import Checkpoints, Record, train
@@ -95,21 +96,32 @@ class Run:
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU, on any device
             torch.default_generator.manual_seed(recipe.training.seed)
             model = _fresh(recipe, device)
+        with _Log(self.path / "log.jsonl", self._step()) as log:
+            for record in self._stages(model, dataset):
+                log.append(record)
+                if record.kind == "done":
+                    write_tensors(self.path / "weights.safetensors", model.state_dict())
+                    self._draw_samples()
+                yield record
+
+    def _stages(self, model: nn.Module, dataset: Dataset) -> Iterator[Record]:
+        """The records of training, then of refitting if the recipe asks for it."""
+        recipe = self.recipe
+        refit = recipe.refit.updates and isinstance(model, JointVAE)
         records = train(
             model,
             recipe.bound,
             _batches(recipe, dataset),
             recipe.training,
             checkpoints=self.checkpoints,
-            decayed=model.decayed() if isinstance(model, JointVAE) else (),
+            decayed=_decayed(model),
         )
-        with _Log(self.path / "log.jsonl", self._step()) as log, closing(records):
-            for record in records:
-                log.append(record)
-                if record.kind == "done":
-                    write_tensors(self.path / "weights.safetensors", model.state_dict())
-                    self._draw_samples()
-                yield record
+        with closing(records):
+            yield from (record for record in records if not (refit and record.kind == "done"))
+        if refit and isinstance(model, JointVAE):
+            saves, seed = Checkpoints(self.path / "refit"), recipe.training.seed
+            for record in refitted(model, dataset, recipe.refit, seed=seed, checkpoints=saves):
+                yield replace(record, step=recipe.training.steps + record.step)
 
     def log(self) -> list[dict[str, Any]]:
         """The records written so far; a last line cut short by a crash is left out."""
@@ -131,8 +143,9 @@ class Run:
         """The finished weights, or those of the newest valid checkpoint."""
         if self.finished:
             return self.path / "weights.safetensors"
-        if newest := self.checkpoints.newest():
-            return newest.path / "weights.safetensors"
+        for saved in (Checkpoints(self.path / "refit"), self.checkpoints):
+            if newest := saved.newest():
+                return newest.path / "weights.safetensors"
         raise DataError(
             f"{self.path} has no weights yet.", f"`mindseye resume {self.path}` trains it."
         )
@@ -174,8 +187,9 @@ class Run:
         }
 
     def _step(self) -> int:
-        newest = self.checkpoints.newest()
-        return newest.step if newest else 0
+        """The step that training would go on from, refitting counted in."""
+        saved = [self.checkpoints.newest(), Checkpoints(self.path / "refit").newest()]
+        return sum(checkpoint.step for checkpoint in saved if checkpoint)
 
 
 def create(recipe: Recipe, root: str | os.PathLike[str] = "runs") -> Run:
@@ -270,7 +284,8 @@ def estimate(
     trial = recipe.with_settings({"training.steps": "10", "training.log_every": "5"})
     dataset = trial.data.open(_part(trial), folder=data).to(device)
     model = _fresh(trial, device)
-    with closing(train(model, trial.bound, _batches(trial, dataset), trial.training)) as records:
+    batches, decayed = _batches(trial, dataset), _decayed(model)
+    with closing(train(model, trial.bound, batches, trial.training, decayed=decayed)) as records:
         next(records)  # kernels are chosen and memory is taken in the first steps
         rate = next(records).examples_per_second / trial.training.batch_size
     return {
@@ -285,9 +300,10 @@ def _fresh(recipe: Recipe, device: torch.device | str) -> nn.Module:
 
     On a CPU kernels lie channels last: the lean networks then take 0.83 of the time.
     """
-    on_cpu = torch.device(device).type == "cpu"
-    layout = torch.channels_last if on_cpu else torch.preserve_format
-    return recipe.build().to(device=device, memory_format=layout)
+    model = recipe.build().to(device)
+    if torch.device(device).type == "cpu":
+        model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] not in stubs
+    return model
 
 
 def _blank(recipe: Recipe) -> nn.Module:
@@ -359,6 +375,11 @@ def _commit() -> str:
 
 def _processor() -> str:
     return f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads"
+
+
+def _decayed(model: nn.Module) -> Collection[nn.Parameter]:
+    """The parameters that weight decay acts on."""
+    return model.decayed() if isinstance(model, JointVAE) else ()
 
 
 def _part(recipe: Recipe) -> str:

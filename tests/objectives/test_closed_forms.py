@@ -4,10 +4,13 @@ from functools import partial
 
 import pytest
 import torch
-from torch.distributions import MultivariateNormal, kl_divergence
+from torch.distributions import MultivariateNormal, Normal, kl_divergence
 
+from mindseye.distributions import diagonal_normal
+from mindseye.labels import Labels
 from mindseye.models.exact import LinearGaussian
 from mindseye.objectives import (
+    Aggregate,
     bivcca,
     image_elbo,
     jmvae,
@@ -16,6 +19,7 @@ from mindseye.objectives import (
     telbo,
     unimodal_bounds,
     words_elbo,
+    words_to_aggregate,
 )
 
 COPIES = 40_000
@@ -190,3 +194,38 @@ def test_distant_posteriors_tell_their_picture_apart():
     q = MultivariateNormal(100.0 * torch.arange(8.0)[:, None].expand(8, 2), torch.eye(2))
     split = split_average_kl(q, MultivariateNormal(torch.zeros(2), 1e4 * torch.eye(2)))
     torch.testing.assert_close(split.mutual_information, torch.tensor(8.0).log())
+
+
+def make_aggregate(count: int = 50) -> tuple[Aggregate, torch.Tensor, torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(6)
+    loc = torch.randn(count, 3, generator=generator)
+    scale = 0.2 + torch.rand(count, 3, generator=generator)
+    codes = torch.stack([torch.arange(count) % 4, torch.arange(count) % 3], 1)
+    return Aggregate(loc, scale, codes), loc, scale, codes
+
+
+@pytest.mark.parametrize("observed", [(True, True), (True, False), (False, False)])
+def test_aggregate_is_the_mean_density_of_the_pictures_that_fit(observed):
+    aggregate, loc, scale, codes = make_aggregate()
+    z = torch.randn(7, 3)
+    y = Labels(codes[:7], torch.tensor([observed]).expand(7, -1))
+    each = Normal(loc, scale).log_prob(z[:, None]).sum(-1).exp()  # (7, 50)
+    fits = ((codes == codes[:7, None]) | ~torch.tensor(observed)).all(-1)
+    expected = ((each * fits).sum(-1) / fits.sum(-1)).log()
+    found = aggregate.log_prob(z, y)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_words_that_are_the_aggregate_have_no_divergence_from_it():
+    aggregate = Aggregate(
+        torch.full((1, 3), 0.7), torch.full((1, 3), 0.5), torch.zeros(1, 2).long()
+    )
+
+    class Same:
+        def q_y(self, y):
+            loc = torch.full((len(y.codes), 3), 0.7)
+            return diagonal_normal(loc, torch.full_like(loc, 0.5).log())
+
+    y = Labels.full(torch.zeros(4000, 2, dtype=torch.long))
+    bound = words_to_aggregate(Same(), aggregate, y)
+    assert bound.value.mean().abs() < 0.05

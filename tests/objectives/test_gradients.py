@@ -16,7 +16,7 @@ from mindseye.objectives import (
     telbo,
     unimodal_bounds,
 )
-from mindseye.objectives.telbo import _with_words_left_out
+from mindseye.objectives.telbo import with_words_left_out
 
 WORDS = Vocabulary([Attribute("digit", ["0", "1", "2"]), Attribute("size", ["big", "small"])])
 MODULES = ["image_decoder", "label_decoder", "image_encoder", "label_encoder", "joint_encoder"]
@@ -163,9 +163,9 @@ def test_unknown_objectives_and_weights_name_the_near_one():
 def test_dropping_words_keeps_every_number_of_them_equally_often():
     y = Labels.full(torch.zeros(100_000, 4, dtype=torch.long))
     torch.manual_seed(0)
-    kept = _with_words_left_out(y, 1.0).observed.sum(1)
+    kept = with_words_left_out(y, 1.0).observed.sum(1)
     assert torch.bincount(kept, minlength=5).float().div(1e5).sub(0.2).abs().max() < 0.01
-    some = _with_words_left_out(y, 0.25).observed.all(1).float().mean()
+    some = with_words_left_out(y, 0.25).observed.all(1).float().mean()
     assert some.item() == pytest.approx(0.75 + 0.25 * 0.2, abs=0.01)
 
 

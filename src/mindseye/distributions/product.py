@@ -45,13 +45,19 @@ class ProductOfExperts(Independent):
     """
 
     def __init__(self, loc: Tensor, log_scale: Tensor, observed: Tensor):
-        self.experts = Normal(loc, log_scale.exp(), validate_args=False)
         self.observed = observed
+        self._experts = loc, log_scale
         super().__init__(
             Normal(*_multiplied(loc, log_scale, observed), validate_args=False),
             1,
             validate_args=False,
         )
+
+    @property
+    def experts(self) -> Normal:
+        """What every word says by itself, observed or not, `(B, K, D)`."""
+        loc, log_scale = self._experts
+        return Normal(loc, log_scale.exp(), validate_args=False)
 
     def expand(self, batch_shape: _size, _instance: None = None) -> Independent:
         """A view of the product (no longer of its experts) with a larger batch."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, Protocol
 
 import torch
@@ -120,8 +121,7 @@ class JointVAE(nn.Module):
     @property
     def prior(self) -> Distribution:
         """p(z)."""
-        device = self.label_encoder.embedding.device
-        return standard_normal(torch.zeros(self.latent, device=device))
+        return _prior(self.latent, self.label_encoder.embedding.device)
 
     def p_x(self, z: Tensor) -> Distribution:
         """p(x|z), over pictures `(C, H, W)`."""
@@ -221,6 +221,12 @@ class _JointEncoder(nn.Module):
     def forward(self, x: Tensor, codes: Tensor) -> Tensor:
         branches = torch.cat([self.image(x), self.words(codes).flatten(1)], 1)
         return self.fusion(nn.functional.elu(branches))
+
+
+@cache
+@torch.inference_mode(False)  # made once, it may be differentiated through later
+def _prior(latent: int, device: torch.device) -> Distribution:
+    return standard_normal(torch.zeros(latent, device=device))
 
 
 def _loc_and_log_scale(features: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,6 +1,11 @@
 """Bounds, one file per paper: free functions of a model and a batch."""
 
-from mindseye.objectives.aggregate import KLSplit, split_average_kl
+from mindseye.objectives.aggregate import (
+    Aggregate,
+    KLSplit,
+    split_average_kl,
+    words_to_aggregate,
+)
 from mindseye.objectives.bivcca import bivcca
 from mindseye.objectives.bound import Bound
 from mindseye.objectives.classify import log_likelihood
@@ -11,6 +16,7 @@ from mindseye.objectives.telbo import semi_supervised, telbo, unimodal_bounds
 
 __all__ = [
     "OBJECTIVES",
+    "Aggregate",
     "Bound",
     "KLSplit",
     "Objective",
@@ -25,4 +31,5 @@ __all__ = [
     "telbo",
     "unimodal_bounds",
     "words_elbo",
+    "words_to_aggregate",
 ]

@@ -11,6 +11,10 @@ $$
 So minimising JMVAE's divergence over $r$ fits the aggregate. (Eq. 3 of the paper writes the last
 expectation under $q(z \mid y)$; the identity holds under $\bar q$.)
 
+The other direction, $\mathrm{KL}(q(z \mid y) \,\|\, \bar q)$, keeps $q(z \mid y)$ where there are
+pictures of $y$: `words_to_aggregate`. The bound $\mathrm{elbo}(y)$ of the TELBO does not: away from
+all pictures $p(y \mid z)$ may be as sure as it likes, and $q(z \mid y)$ goes there.
+
 References:
     ELBO surgery, Hoffman and Johnson, 2016
     http://approximateinference.org/accepted/HoffmanJohnson2016.pdf
@@ -26,8 +30,54 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 from torch.distributions import Distribution, kl_divergence
+from torch.nn.functional import one_hot
 
-__all__ = ["KLSplit", "split_average_kl"]
+from mindseye.labels import Labels
+from mindseye.models.joint import JointModel
+from mindseye.objectives.bound import Bound
+from mindseye.objectives.telbo import with_words_left_out
+
+__all__ = ["Aggregate", "KLSplit", "split_average_kl", "words_to_aggregate"]
+
+
+class Aggregate:
+    """Posteriors of many pictures, and what the pictures show: every description's aggregate.
+
+    Arguments:
+        loc: Means, `(N, D)`.
+        scale: Standard deviations, `(N, D)`.
+        codes: Full descriptions, `(N, K)`.
+    """
+
+    def __init__(self, loc: Tensor, scale: Tensor, codes: Tensor):
+        self.codes, self.widest = codes, int(codes.max()) + 1
+        precision = scale**-2
+        constant = -(precision * loc**2 / 2 + scale.log()).sum(-1, keepdim=True)
+        constant = constant - loc.shape[-1] * math.log(2 * math.pi) / 2
+        # log N(z; loc, scale) is linear in -z²/2, z and 1.
+        self.densities = torch.cat([precision, precision * loc, constant], -1).T  # (2D + 1, N)
+        self.words = self._words(codes).T.to(loc)  # (K V, N)
+
+    def log_prob(self, z: Tensor, y: Labels) -> Tensor:
+        """Log density of the mean posterior of the pictures that fit a description, `(B,)`."""
+        each = torch.cat([-(z**2) / 2, z, torch.ones_like(z[:, :1])], -1) @ self.densities
+        said = (self._words(y.codes) * y.observed.repeat_interleave(self.widest, -1)).to(z)
+        fits = said @ self.words > y.observed.sum(-1, keepdim=True) - 0.5  # (B, N)
+        return each.masked_fill(~fits, -torch.inf).logsumexp(-1) - fits.sum(-1).log()
+
+    def _words(self, codes: Tensor) -> Tensor:
+        return one_hot(codes, self.widest).flatten(1).float()
+
+
+def words_to_aggregate(
+    vae: JointModel, aggregate: Aggregate, y: Labels, *, drop: float = 0.0
+) -> Bound:
+    """-KL(q(z|y_O) || aggregate of the pictures of y_O), for q(z|y) only; at most 0."""
+    said = with_words_left_out(y, drop)
+    q = vae.q_y(said)
+    log_aggregate, entropy = aggregate.log_prob(q.rsample(), said), q.entropy()
+    terms = {"log_aggregate_qy": log_aggregate, "entropy_qy": entropy}
+    return Bound(log_aggregate + entropy, terms)
 
 
 class KLSplit(NamedTuple):

@@ -37,7 +37,7 @@ from mindseye.objectives.bound import Bound
 from mindseye.objectives.elbo import image_elbo, joint_elbo, words_elbo
 from mindseye.objectives.registry import objective
 
-__all__ = ["semi_supervised", "telbo", "unimodal_bounds"]
+__all__ = ["semi_supervised", "telbo", "unimodal_bounds", "with_words_left_out"]
 
 
 @objective("telbo", fits="q_x q_y q_xy", cite="vedantam2018")
@@ -68,7 +68,7 @@ def unimodal_bounds(
     drop: float = 0.0,
 ) -> Bound:
     """elbo(x) + elbo(y) for q(z|x) and q(z|y) only: the second stage, after the joint model."""
-    said = _with_words_left_out(y, drop) if drop else y
+    said = with_words_left_out(y, drop) if drop else y
     with frozen(vae.decoders):
         image = image_elbo(vae, x, beta=beta)
         words = words_elbo(vae, said, gamma=gamma, beta=beta)
@@ -102,7 +102,7 @@ def semi_supervised(
     return Bound(log_px + lam * log_py - beta * kl + fitted, terms | unimodal.terms)
 
 
-def _with_words_left_out(y: Labels, share: float) -> Labels:
+def with_words_left_out(y: Labels, share: float) -> Labels:
     """Leave words out of a share of the labels; how many are kept is uniform from none to all."""
     rows = torch.rand(len(y.codes), 2, device=y.codes.device)
     keep = torch.where(rows[:, :1] < share, rows[:, 1:], 1.0)  # the chance of every word to stay

@@ -23,7 +23,7 @@ from mindseye.objectives import Bound, Objective, get_objective
 from mindseye.papers.settings import changed, field_names, from_plain, full_name
 from mindseye.training import Training
 
-__all__ = ["RECIPES", "Model", "Recipe", "get_recipe", "recipe"]
+__all__ = ["RECIPES", "Model", "Recipe", "Refit", "get_recipe", "recipe"]
 
 WIDEST = 2**16
 """No layer is wider than this; a recipe that asks for more is a slip of the keyboard."""
@@ -63,6 +63,42 @@ class Model:
 
 
 @dataclass(frozen=True)
+class Refit:
+    """A last stage: the experts of q(z|y) are fitted to the aggregate posterior of pictures."""
+
+    updates: int = 0
+    """Updates of the experts; 0 for no such stage."""
+
+    pictures: int = 16_384
+    """Training pictures whose posteriors make up the aggregate."""
+
+    bandwidth: float = 0.15
+    """Standard deviation added to every posterior, for the pictures that are not among them."""
+
+    partial: float = 0.5
+    """The share of descriptions that leave words out."""
+
+    step_size: float = 1e-3
+    """Adam's step size at the start; it falls to 0."""
+
+    def __post_init__(self) -> None:
+        if self.updates < 0 or self.pictures < 1 or self.bandwidth < 0 or self.step_size <= 0:
+            raise UsageError("`updates`, `pictures`, `bandwidth` or `step_size` is out of range.")
+
+    def training(self, seed: int) -> Training:
+        """How the experts are trained."""
+        return Training(
+            steps=self.updates,
+            batch_size=128,
+            learning_rate=self.step_size,
+            schedule="cosine",
+            clip=100.0,
+            checkpoint_every=max(1, self.updates // 4),
+            seed=seed,
+        )
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A model, its data, its objective and how it is trained."""
 
@@ -82,6 +118,7 @@ class Recipe:
     """Weights of the objectives' terms, such as lam and gamma."""
 
     training: Training = Training()
+    refit: Refit = Refit()
 
     def __post_init__(self) -> None:
         if not self.objectives:

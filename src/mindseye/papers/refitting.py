@@ -1,0 +1,82 @@
+r"""The last stage of a recipe: the experts of q(z|y) are fitted to where pictures are.
+
+The posteriors $q(z \mid x_n)$ of many training pictures are computed once. The experts then
+minimise the divergence of $q(z \mid y_\mathcal{O})$ from the mean posterior of the pictures that
+fit $y_\mathcal{O}$, for full and partial descriptions; nothing else moves. It takes a minute,
+and afterwards every word means latents that have pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import nn
+
+from mindseye.data import Dataset
+from mindseye.labels import Labels
+from mindseye.models import JointVAE
+from mindseye.objectives import Aggregate, words_to_aggregate
+from mindseye.papers.recipe import Refit
+from mindseye.randomness import integers, keys
+from mindseye.training import Checkpoints, Record, train
+
+__all__ = ["aggregate_of", "refitted"]
+
+
+def refitted(
+    vae: JointVAE,
+    dataset: Dataset,
+    options: Refit,
+    *,
+    seed: int = 0,
+    checkpoints: Checkpoints | None = None,
+) -> Generator[Record]:
+    """Fit the experts of a trained model; records as they come."""
+    aggregate = aggregate_of(vae, dataset, options)
+    training = options.training(seed)
+    rows = torch.arange(training.batch_size, device=aggregate.codes.device)
+
+    def described(step: int) -> Labels:
+        """Descriptions of random pictures of the aggregate."""
+        chosen = integers(keys(seed, step * len(rows) + rows, "refit"), len(aggregate.codes))
+        return Labels.full(aggregate.codes[chosen])
+
+    with _only(vae, vae.label_encoder):
+        yield from train(
+            vae,
+            lambda _, y, beta: words_to_aggregate(vae, aggregate, y, drop=options.partial),
+            described,
+            training,
+            checkpoints=checkpoints,
+        )
+
+
+@torch.no_grad()
+def aggregate_of(vae: JointVAE, dataset: Dataset, options: Refit) -> Aggregate:
+    """The posteriors q(z|x) of the first pictures of a data set."""
+    vae.eval()
+    device = vae.label_encoder.embedding.device
+    loc, scale, codes = [], [], []
+    for index in torch.arange(options.pictures, device=device).split(512):
+        x, y = dataset.examples(index)
+        q = vae.q_x(x)
+        loc.append(q.mean)
+        scale.append((q.variance + options.bandwidth**2).sqrt())
+        codes.append(y.codes)
+    return Aggregate(torch.cat(loc), torch.cat(scale), torch.cat(codes))
+
+
+@contextmanager
+def _only(model: nn.Module, part: nn.Module) -> Iterator[None]:
+    """Let one part of a model learn and hold the rest still."""
+    wanted = {id(parameter) for parameter in part.parameters()}
+    still = [p for p in model.parameters() if p.requires_grad and id(p) not in wanted]
+    for parameter in still:
+        parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter in still:
+            parameter.requires_grad_(True)
