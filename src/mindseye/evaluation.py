@@ -176,9 +176,16 @@ class _Asking:
             base=self.protocol.base,
             reference=self.reference,
             seed=self.protocol.seed,
+            note=_HOW[self.protocol.fill],
             real=self.real.pictures_of,
             progress=self.progress,
         )
+
+
+_HOW = {
+    True: "open attributes filled in at random",
+    False: "experts of open attributes left out of the product",
+}
 
 
 def _queries(mind: Mind, protocol: Protocol) -> list[Concept]:

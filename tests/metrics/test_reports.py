@@ -68,6 +68,7 @@ def test_json_is_plain_data_with_every_query(report):
         "base": "e",
         "reference": "uniform",
         "seed": 0,
+        "note": "",
     }
     assert len(data["score"]["queries"]) == 60
     assert data["score"]["levels"][0]["queries"] == 30

@@ -91,7 +91,7 @@ def test_looking_changes_nothing(tmp_path):
         (lambda path: os.truncate(path / "manifest.json", 10), "not valid JSON"),
         (lambda path: (path / "manifest.json").write_text("[1]"), "not a manifest"),
         (lambda path: (path / "manifest.json").write_text('{"step": 10}'), "not a manifest"),
-        (lambda path: (path / "manifest.json").write_text("1" * 5000), "integer string"),
+        (lambda path: (path / "manifest.json").write_text("1" * 5000), "not valid JSON"),
         (lambda path: shutil.rmtree(path), "No such file"),
     ],
 )

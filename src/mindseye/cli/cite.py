@@ -19,6 +19,7 @@ def cite(
 ) -> None:
     """Print BibTeX for the objective, networks and data of a model.
 
+    \b
     mindseye cite mnist-a/jmvae
     """
     from mindseye.papers import RECIPES, citations

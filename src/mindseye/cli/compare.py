@@ -28,6 +28,7 @@ def compare(
 ) -> None:
     """Compare models: the same query side by side, and the scores they have.
 
+    \b
     mindseye compare runs/00001-mnist-a-telbo-lean runs/00002-mnist-a-jmvae-lean -q "digit=4"
     """
     from mindseye.evaluation import compare_runs

@@ -28,6 +28,7 @@ def get(
 ) -> None:
     """Download a data set, checked by its checksums.
 
+    \b
     mindseye data get mnist
     """
     from mindseye.data.sources import download_mnist
@@ -65,6 +66,7 @@ def prepare(
 
     Pictures are rendered when they are needed: there is nothing else to prepare.
 
+    \b
     mindseye data prepare mnist-a --compositional
     """
     from mindseye.data import Data, describe_parts
@@ -91,6 +93,7 @@ def preview(
 ) -> None:
     """Draw real pictures of a data set on a sheet (Figure 6).
 
+    \b
     mindseye data preview mnist-a --concept "digit=4, size=big"
     """
     from mindseye.data import Data

@@ -24,6 +24,7 @@ def describe(
 ) -> None:
     """Describe pictures: a probability for every value of every attribute.
 
+    \b
     mindseye describe photo.png
     mindseye describe scan.jpg --invert --json
     """

@@ -48,6 +48,7 @@ def evaluate(
 ) -> None:
     """Score a model: correctness, coverage and compositionality, with ceilings.
 
+    \b
     mindseye evaluate mnist-a --protocol quick
     mindseye evaluate runs/00012-mnist-a-telbo-lean
     mindseye evaluate 12 --protocol paper --observer runs/00003-mnist-a-observer-paper
@@ -82,8 +83,6 @@ def evaluate(
     if json:
         return print_json(report.to_json())
     answer(report.to_markdown() if markdown else report.to_text())
-    open_ = "filled in at random" if asked.fill else "left out of the product of experts"
-    answer(f"Attributes left open were {open_}.")
 
 
 def _observer(right: dict[str, Any], *, as_json: bool) -> None:

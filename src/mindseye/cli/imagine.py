@@ -55,6 +55,7 @@ def imagine(
 ) -> None:
     """Imagine pictures of a description.
 
+    \b
     mindseye imagine "digit=4, size=big"
     mindseye imagine "6, small" --n 64 --seed 7
     mindseye imagine "digit=3" --to "digit=8"
@@ -134,7 +135,8 @@ def _between(
     pictures = mind.between(start, end, n=min(n, 6), seed=seed)
     path = _target(out, f"{_stem(start, seed)}-to-{_stem(end, seed)}")
     save_picture(path, between_sheet(start, end, pictures))
-    return _report(mind, start, seed, pictures.shape[0] * pictures.shape[1], path)
+    count = pictures.shape[0] * pictures.shape[1]
+    return _report(mind, start, seed, count, path) | {"to": str(end)}
 
 
 def _extra(imagined: Imagined, sheet: str, *, samples: bool, each: bool, npz: bool) -> list[str]:

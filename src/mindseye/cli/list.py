@@ -19,6 +19,7 @@ def list_(
 ) -> None:
     """List built-in models and runs, or recipes.
 
+    \b
     mindseye list
     mindseye list --recipes
     """

@@ -24,6 +24,7 @@ def plane(
 ) -> None:
     """Draw the latent plane of mnist-2bit models, coloured by concept (Figure 7).
 
+    \b
     mindseye plane runs/00004-mnist-2bit-jvae
     """
     from mindseye.evaluation import plane_of

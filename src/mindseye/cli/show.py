@@ -19,16 +19,18 @@ def show(
 ) -> None:
     """Show a recipe, field by field, or a run: its recipe, its log and its scores.
 
+    \b
     mindseye show mnist-a/telbo
     mindseye show runs/00012-mnist-a-telbo-lean
     """
+    from mindseye.evaluation import compare_runs
     from mindseye.papers import RECIPES
     from mindseye.papers.documentation import documented
     from mindseye.runs import find
 
     run = None if name in RECIPES else find(name, runs)
     recipe = RECIPES[name] if run is None else run.recipe
-    facts = {} if run is None else run.summary()
+    facts = {} if run is None else compare_runs([run])[0]
     if json:
         return print_json({"recipe": recipe.to_json(), **facts, "log": run.log() if run else []})
     answer(f"{recipe.name}  ({recipe.digest})")
@@ -37,8 +39,8 @@ def show(
     table([["field", "value", "meaning"], *map(list, documented(recipe))])
     if run is not None:
         answer()
-        _facts(facts)
+        table([["run", ""], *([name, _plain(value)] for name, value in facts.items())])
 
 
-def _facts(facts: dict[str, Any]) -> None:
-    table([["run", ""], *([name, str(value)] for name, value in facts.items())])
+def _plain(value: Any) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else str(value)

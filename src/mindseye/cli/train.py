@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -43,6 +44,7 @@ def train(
 ) -> None:
     """Train a model by a recipe.
 
+    \b
     mindseye train mnist-a/telbo-lean
     mindseye train mnist-a/jmvae-fast --set steps=20000 --device cuda
     mindseye train mnist-a/telbo-tiny --set data.source=digits
@@ -55,6 +57,9 @@ def train(
     if seed is not None:
         chosen = chosen.with_settings({"training.seed": str(seed)})
     where = chosen_device(device)
+    chosen = replace(chosen, data=chosen.data.resolved(data))
+    if chosen.data.source == "digits":
+        note("Drawing scikit-learn's small digits; `mindseye data get mnist` brings MNIST.")
     if dry_run:
         return _dry_run(chosen, where, data, as_json=json)
     chosen.data.open("train", folder=data)  # fail before a folder is made
@@ -72,6 +77,7 @@ def resume(
 ) -> None:
     """Go on with a run that was stopped, from its last checkpoint.
 
+    \b
     mindseye resume runs/00012-mnist-a-telbo-lean
     """
     from mindseye.runs import find

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mindseye.data.batch import Batch, Dataset
 from mindseye.data.mnist_2bit import Mnist2Bit
 from mindseye.data.mnist_a import MnistA
-from mindseye.data.sources import Sources, digits, mnist, sources
+from mindseye.data.sources import Sources, digits, mnist, resolved, sources
 from mindseye.data.splits import PARTS
 from mindseye.errors import UsageError, did_you_mean, listed
 
@@ -61,6 +61,10 @@ class Data:
             raise UsageError(f"`labelled={self.labelled}` is not a share between 0 and 1.")
         if self.replications < 0:
             raise UsageError(f"`replications={self.replications}` is negative; use 0 for no end.")
+
+    def resolved(self, folder: str | None = None) -> Data:
+        """The same data with `auto` replaced by the digits it means here."""
+        return replace(self, source=resolved(self.source, folder))
 
     def open(self, part: str = "train", *, seed: int = 0, folder: str | None = None) -> Dataset:
         """A part of the data set, its sources read from disk."""

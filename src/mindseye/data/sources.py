@@ -27,7 +27,16 @@ from torch.nn.functional import interpolate, pad
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.files import explained, write_bytes
 
-__all__ = ["CHECKSUMS", "MIRRORS", "Sources", "digits", "download_mnist", "mnist", "sources"]
+__all__ = [
+    "CHECKSUMS",
+    "MIRRORS",
+    "Sources",
+    "digits",
+    "download_mnist",
+    "mnist",
+    "resolved",
+    "sources",
+]
 
 MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist",
@@ -63,13 +72,18 @@ def sources(name: str, folder: str | Path | None = None) -> Sources:
         name: Which digits.
         folder: Where MNIST is; the usual places by default.
     """
+    return mnist(folder) if resolved(name, folder) == "mnist" else digits()
+
+
+def resolved(name: str, folder: str | Path | None = None) -> str:
+    """Which digits a name means here: `mnist` or `digits`."""
     names = ["mnist", "digits", "auto"]
     if name not in names:
         message = f"`name={name!r}` is not a source of digits; expected {listed(names)}."
         raise UsageError(message, did_you_mean(name, names))
-    if name == "mnist" or (name == "auto" and _found(folder)):
-        return mnist(folder)
-    return digits()
+    if name == "auto":
+        return "mnist" if _found(folder) else "digits"
+    return name
 
 
 def mnist(folder: str | Path | None = None) -> Sources:

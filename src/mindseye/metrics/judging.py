@@ -41,6 +41,7 @@ def evaluate(
     base: Base = "2",
     reference: Reference = "uniform",
     seed: int = 0,
+    note: str = "",
     real: Imaginer | None = None,
     batch: int = 1024,
     progress: Callable[[int, int], None] | None = None,
@@ -55,6 +56,7 @@ def evaluate(
         base: Log base of the Jensen-Shannon divergence, "2" or "e".
         reference: "uniform", or one probability vector per attribute.
         seed: Query number i is imagined from a seed made of this one and i.
+        note: How the imaginer makes its pictures, to be printed with the scores.
         real: Real pictures of a concept, for their row of the table.
         batch: How many pictures the observer sees at once.
         progress: Called with the number of queries done and their total, real ones included.
@@ -68,7 +70,7 @@ def evaluate(
     rows = [Row.of(compare(q, wanted, labels.observed, base)) for q in shown]
     return Score(
         queries=tuple(queries),
-        options=Options(samples, base, _name(reference), seed),
+        options=Options(samples, base, _name(reference), seed, note),
         model=rows[0],
         real=rows[1] if len(rows) == 2 else None,
         perfect=Row.of(perfect_marks(labels, table, samples, base)),

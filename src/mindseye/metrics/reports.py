@@ -116,9 +116,13 @@ def _caption(score: Score, note: str) -> str:
     options, unit = score.options, {"2": "bits", "e": "nats"}[score.options.base]
     return (
         f"S = {options.samples} pictures a query, JS in {unit} (log base {options.base}),"
-        f" reference {options.reference}, seed {options.seed};\n"
+        f" reference {options.reference}, seed {options.seed};\n{_sentence(options.note)}"
         f"percent [95 % bootstrap interval over queries]{note}"
     )
+
+
+def _sentence(note: str) -> str:
+    return f"{note};\n" if note else ""
 
 
 def _short(e: Estimate) -> str:

@@ -38,6 +38,9 @@ class Options:
     seed: int
     """Where the pictures and the bootstrap start."""
 
+    note: str = ""
+    """How the pictures were made, if there is more than one way."""
+
 
 @dataclass(frozen=True)
 class Row:

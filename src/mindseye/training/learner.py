@@ -106,6 +106,9 @@ class Learner:
         if not math.isfinite(self.totals["bound"]):
             return "the bound"
         live = self._live() if full else {}
+        floats = [tensor for tensor in live.values() if tensor.is_floating_point()]
+        if get_total_norm(floats).isfinite():  # one look at all; only a sum of squares overflows
+            return ""
         bad = [name for name, tensor in live.items() if not is_finite(tensor)]
         return f"tensor {bad[0]!r}" if bad else ""
 

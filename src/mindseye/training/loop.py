@@ -182,7 +182,7 @@ class _Journal:
             learner.failures = 0
         self.good = learner.state()
         if self.checkpoints and learner.options.saves(learner.step):
-            note = str(self._save(self.checkpoints))
+            note = self._save(self.checkpoints).name
             yield Record("checkpoint", learner.step, learner.seconds, note=note)
 
     def save_last(self) -> None:
