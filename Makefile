@@ -22,7 +22,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 # Kept in step with [dependency-groups] by tests/test_repository.py; old pips do not know --group.
-DEV := basedpyright hypothesis pytest pytest-timeout pytest-xdist ruff scipy
+DEV := basedpyright hypothesis pytest pytest-timeout pytest-xdist ruff safetensors scipy
 
 demo: $(READY)  ## imagine a big 4 with the built-in model
 	@$(BIN)/mindseye imagine "digit=4, size=big"
