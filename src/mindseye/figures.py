@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import colorsys
 from collections.abc import Sequence
-from itertools import product
+from itertools import cycle, product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from mindseye.data import Batch, Dataset
 from mindseye.errors import UsageError
 from mindseye.imagine import Imagined, Mind
 from mindseye.labels import decode
-from mindseye.sheets import contact_sheet, plane_sheet, row_sheet
+from mindseye.sheets import PALETTE, RGB, contact_sheet, plane_sheet, row_sheet
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -166,15 +165,12 @@ def _nearest(mind: Mind, z: Tensor, batch: Batch) -> Tensor:
     return batch.y.codes.to(mind.device)[torch.cdist(z, latents).argmin(1)]
 
 
-def _palette(vocabulary: Vocabulary) -> dict[tuple[int, ...], tuple[str, tuple[float, ...]]]:
-    """A name and a muted colour for every combination of values."""
-    every = list(product(*(range(size) for size in vocabulary.sizes)))
+def _palette(vocabulary: Vocabulary) -> dict[tuple[int, ...], tuple[str, RGB]]:
+    """A name and a colour for every combination of values; colours come again after the last."""
+    every = product(*(range(size) for size in vocabulary.sizes))
     return {
-        codes: (
-            " · ".join(vocabulary.from_codes(codes).values.values()),
-            colorsys.hls_to_rgb(i / len(every), 0.55, 0.45),
-        )
-        for i, codes in enumerate(every)
+        codes: (" · ".join(vocabulary.from_codes(codes).values.values()), colour)
+        for codes, colour in zip(every, cycle(PALETTE), strict=False)
     }
 
 
