@@ -12,10 +12,11 @@ import pytest
 import torch
 from PIL import Image
 
-from mindseye import cli, files
+from mindseye import cli, files, runs
 from mindseye.papers import get_recipe
 from mindseye.runs import BUILTIN, create
 from mindseye.tensors import read_tensors, write_tensors
+from mindseye.training import Record
 
 
 @pytest.fixture(autouse=True)
@@ -254,6 +255,18 @@ def test_train_stop_list_show_evaluate_compare_cite(mindseye, folder):
     assert "vedantam2018" in mindseye("cite", "0")[1]
     assert "suzuki2017" in mindseye("cite", "mnist-a/jmvae")[1]
     refused(mindseye("resume", "0"), "is finished")
+
+
+def test_an_interrupted_training_says_how_to_go_on(mindseye, monkeypatch):
+    def interrupted(*_):
+        yield Record("train", 1, 0.0)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs.Run, "train", interrupted)
+    code, out, err = mindseye("train", "mnist-a/telbo-tiny", "--set", "source=digits")
+    assert code == 130
+    assert out == ""
+    assert "mindseye resume runs/00000-mnist-a-telbo-tiny" in err
 
 
 def test_dry_run_trains_nothing(mindseye, folder):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -92,24 +92,32 @@ def _follow(run: Run, device: Any, data: str | None, *, tensorboard: bool, as_js
     """Train a run under a progress bar, then say what came out."""
     note(f"{run.path}: {run.recipe.about or run.recipe.name}")
     last: Record | None = None
+    try:
+        for record in _shown(run, run.train(device, data), tensorboard=tensorboard):
+            last = record if record.kind == "train" else last
+    except KeyboardInterrupt:
+        note(f"Interrupted. To go on: mindseye resume {run.path}")
+        raise typer.Exit(130) from None
+    _finished(run, last, as_json=as_json)
+
+
+def _shown(run: Run, records: Iterator[Record], *, tensorboard: bool) -> Iterator[Record]:
+    """The same records, on a progress bar and on a TensorBoard on their way."""
     with ExitStack() as stack:
         progress = stack.enter_context(bar("training"))
         watch = stack.enter_context(_tensorboard(run)) if tensorboard else None
-        task = progress.add_task("", total=run.recipe.training.steps)
-        for record in run.train(device, data):
+        total = run.recipe.training.steps + run.recipe.refit.updates
+        task = progress.add_task("", total=total)
+        for record in records:
             progress.update(task, completed=record.step)
             if watch:
                 watch.add(record)
             if record.kind == "train":
-                last = record
-                progress.update(
-                    task,
-                    description=f"bound {record.bound:.2f} nats, "
-                    f"{record.examples_per_second:.0f} pictures/s",
-                )
-            if record.note and record.kind == "rollback":
+                speed = f"{record.examples_per_second:.0f} pictures/s"
+                progress.update(task, description=f"bound {record.bound:.2f} nats, {speed}")
+            if record.kind == "rollback":
                 note(record.note)
-    _finished(run, last, as_json=as_json)
+            yield record
 
 
 def _finished(run: Run, last: Record | None, *, as_json: bool) -> None:
