@@ -69,7 +69,7 @@ SIZES: dict[str, tuple[Model, Training, str]] = {
     "-lean": (
         Model(networks="lean"),
         Training(
-            steps=10_000,
+            steps=9000,
             batch_size=64,
             learning_rate=2e-3,
             warmup=500,
