@@ -90,6 +90,29 @@ def test_imagining_leaves_the_global_random_state_alone(mind):
     assert torch.equal(before, torch.random.get_rng_state())
 
 
+@pytest.mark.parametrize("fill", [True, False])
+@pytest.mark.parametrize("n", [1, 64])
+def test_many_descriptions_are_imagined_as_each_is_alone(mind, fill, n):
+    asked = ["", "digit=4", FULL, "size=small, location=right", "digit=4"]
+    seeds = [3, 0, 2**52 + 1, -7, 5]
+    together = mind.imagine_each(asked, n, seeds, fill=fill)
+    assert together.shape == (5, n, *SHAPE)
+    for pictures, description, seed in zip(together, asked, seeds, strict=True):
+        alone = mind.imagine(description, n, seed, fill=fill)
+        if n == 64:  # a chunk of its own, so the decoder meets the same batch
+            assert torch.equal(pictures, alone)
+        assert (pictures == alone).float().mean() > 0.9999
+
+
+@pytest.mark.parametrize("fill", [True, False])
+def test_many_descriptions_have_the_latents_each_has_alone(mind, fill):
+    asked = [mind.concept(text) for text in ("", "digit=4", FULL, "location=right")]
+    key = mind._keys(70, [3, 0, 9, 5])
+    together = mind._latents(asked, key, fill=fill).unflatten(0, key.shape)
+    for latents, concept, seed in zip(together, asked, [3, 0, 9, 5], strict=True):
+        assert torch.equal(latents, mind.imagined(concept, 70, seed, fill=fill).latents)
+
+
 # Pictures
 
 
@@ -295,6 +318,13 @@ def test_a_way_of_one_step_is_refused(mind):
 def test_a_way_of_too_many_pictures_is_refused(mind):
     with pytest.raises(UsageError, match="`n=4` times `steps=1000000000` is more than 10000"):
         mind.between("", FULL, steps=10**9)
+
+
+def test_more_pictures_than_memory_and_seeds_that_do_not_fit_are_refused(mind):
+    with pytest.raises(UsageError, match=r"`n=6000` of 2 descriptions is more than 10000 pictures"):
+        mind.imagine_each(["", FULL], 6000, [0, 1])
+    with pytest.raises(UsageError, match=r"`seeds` has 1 for 2 `descriptions`"):
+        mind.imagine_each(["", FULL], 3, [0])
 
 
 @pytest.mark.parametrize("samples", [0, 10**9])

@@ -89,6 +89,7 @@ def ladder_sheet(
     verdicts: Sequence[Sequence[Verdict]] | None = None,
     *,
     samples: bool = False,
+    title: str = "From abstract to concrete",
 ) -> Image:
     """One row for every word that is added, from nothing to all that was said (Figure 4b)."""
     return row_sheet(
@@ -101,7 +102,7 @@ def ladder_sheet(
             )
             for i, rung in enumerate(rungs)
         ],
-        title="From abstract to concrete",
+        title=title,
     )
 
 

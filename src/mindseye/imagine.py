@@ -20,18 +20,19 @@ alone or in a grid of 64.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.distributions import Independent
 
 from mindseye.concepts import Concept, Vocabulary
-from mindseye.distributions import Attributes, ProductOfExperts
+from mindseye.distributions import Attributes
 from mindseye.errors import UsageError
 from mindseye.labels import Labels, decode, encode
 from mindseye.models import JointVAE, Observer
-from mindseye.randomness import keys, normals, pixel_uniforms, uniforms
+from mindseye.randomness import keys, keys_of_each, normals, pixel_uniforms, uniforms
 
 __all__ = ["MAX_PICTURES", "Imagined", "Mind"]
 
@@ -39,6 +40,7 @@ MAX_PICTURES = 10_000
 """The most pictures of one request: they are held in memory together."""
 
 CHUNK = 64
+GPU_CHUNK = 1024
 
 
 class Imagined(NamedTuple):
@@ -105,8 +107,8 @@ class Mind:
         return self.vocabulary.parse(str(description))
 
     @torch.no_grad()
-    def belief(self, description: str | Concept) -> ProductOfExperts:
-        """q(z|y_O): the product of the experts of what is said."""
+    def belief(self, description: str | Concept) -> Independent:
+        """q(z|y_O): the product of the experts of what is said, or the moments of its symbols."""
         return self._believed(encode([self.concept(description)], self.device))
 
     def imagine(
@@ -144,14 +146,33 @@ class Mind:
         temperature: float = 1.0,
     ) -> Imagined:
         """Pictures of a description with all that made them."""
-        key = self._keys(n, seed)
+        key = self._keys(n, [seed])
         if not (math.isfinite(temperature) and temperature >= 0):
             raise UsageError(f"`temperature={temperature}` must be a number of at least 0.")
         concept = self.concept(description)
-        fill = fill and concept.level > 0  # nothing said is the prior
-        belief = self._believed(self._filled(concept, key)) if fill else self.belief(concept)
-        z = belief.mean + temperature * belief.stddev * normals(key, self.model.latent)
-        return Imagined(concept, z, *self._drawn(z, key))
+        z = self._latents([concept], key, fill=fill, temperature=temperature)
+        return Imagined(concept, z, *self._drawn(z, key.flatten()))
+
+    @torch.no_grad()
+    def imagine_each(
+        self,
+        descriptions: Sequence[str | Concept],
+        n: int,
+        seeds: Sequence[int],
+        *,
+        fill: bool = True,
+    ) -> Tensor:
+        """The pictures that `imagine` draws of every description with its seed, all at once.
+
+        Returns:
+            `(Q, n, C, H, W)`.
+        """
+        if len(descriptions) != len(seeds):
+            raise UsageError(f"`seeds` has {len(seeds)} for {len(descriptions)} `descriptions`.")
+        key = self._keys(n, seeds)
+        concepts = [self.concept(description) for description in descriptions]
+        z = self._latents(concepts, key, fill=fill)
+        return self._drawn(z, key.flatten())[1].unflatten(0, key.shape)
 
     def describe(self, picture: Tensor, *, seed: int = 0) -> dict[str, dict[str, float]]:
         """The probability of every value of every attribute of one picture `(C, H, W)`."""
@@ -201,14 +222,14 @@ class Mind:
             raise UsageError(f"`steps={steps}` must be at least 2: both ends are shown.")
         if n * steps > MAX_PICTURES:
             raise UsageError(f"`n={n}` times `steps={steps}` is more than {MAX_PICTURES} pictures.")
-        key = self._keys(n, seed)
+        key = self._keys(n, [seed])
         start, end = self.concept(start), self.concept(end)
-        first = self._believed(self._filled(_merged(end, start), key))
-        last = self._believed(self._filled(_merged(start, end), key))
+        first = self._believed(self._filled(self._said([_merged(end, start)], key), key))
+        last = self._believed(self._filled(self._said([_merged(start, end)], key), key))
         t = torch.linspace(0, 1, steps, device=self.device)[:, None]
         loc = torch.lerp(first.mean[:, None], last.mean[:, None], t)  # (n, steps, D)
         scale = torch.lerp(first.stddev.log()[:, None], last.stddev.log()[:, None], t).exp()
-        z = loc + scale * normals(key, self.model.latent)[:, None]
+        z = loc + scale * normals(key[0], self.model.latent)[:, None]
         return self._means(z.flatten(0, 1)).unflatten(0, (n, steps))
 
     def ladder(
@@ -227,15 +248,35 @@ class Mind:
         codes = torch.cat([self.observer.judge(x) for x in chunks])
         return decode(self.vocabulary, Labels.full(codes))
 
-    def _believed(self, labels: Labels) -> ProductOfExperts:
+    def _believed(self, labels: Labels) -> Independent:
         self._expect("q_y", "imagines nothing from words")
         return self.model.q_y(labels)
 
-    def _filled(self, concept: Concept, key: Tensor) -> Labels:
+    def _latents(
+        self, concepts: Sequence[Concept], key: Tensor, *, fill: bool, temperature: float = 1.0
+    ) -> Tensor:
+        """Latents of concepts and keys `(Q, n)`, `(Q · n, D)`."""
+        if fill:
+            said = self._said(concepts, key)
+            spoken = said.observed.any(1, keepdim=True)  # nothing said is the prior
+            labels = Labels(self._filled(said, key).codes, spoken.expand(said.codes.shape))
+        else:
+            labels = encode(concepts, self.device)
+        belief, noise = self._believed(labels), normals(key.flatten(), self.model.latent)
+        times = len(noise) // len(labels.codes)
+        loc, scale = (m.repeat_interleave(times, 0) for m in (belief.mean, belief.stddev))
+        return loc + temperature * scale * noise
+
+    def _said(self, concepts: Sequence[Concept], key: Tensor) -> Labels:
+        """Every concept once for each of its keys `(Q, n)`."""
+        codes, observed = encode(concepts, self.device)
+        n = key.shape[1]
+        return Labels(codes.repeat_interleave(n, 0), observed.repeat_interleave(n, 0))
+
+    def _filled(self, said: Labels, key: Tensor) -> Labels:
         """Full labels of every picture: what is said, and the rest at random."""
-        said = encode([concept], self.device)
         sizes = torch.tensor(self.vocabulary.sizes, device=self.device)
-        drawn = (uniforms(keys(2, key), len(sizes)) * sizes).long()
+        drawn = (uniforms(keys(2, key.flatten()), len(sizes)) * sizes).long()
         return Labels.full(torch.where(said.observed, said.codes, drawn))
 
     def _drawn(self, z: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
@@ -245,12 +286,17 @@ class Mind:
         return means, (noise < means).float()
 
     def _means(self, z: Tensor) -> Tensor:
-        return torch.cat([self.model.p_x(part).mean for part in z.split(CHUNK)])
+        chunk = GPU_CHUNK if z.is_cuda else CHUNK
+        return torch.cat([self.model.p_x(part).mean for part in z.split(chunk)])
 
-    def _keys(self, n: int, seed: int) -> Tensor:
+    def _keys(self, n: int, seeds: Sequence[int]) -> Tensor:
         if not 1 <= n <= MAX_PICTURES:
             raise UsageError(f"`n={n}` must be between 1 and {MAX_PICTURES}.")
-        return keys(seed, torch.arange(n, device=self.device), "imagine")
+        if n * len(seeds) > MAX_PICTURES:
+            raise UsageError(
+                f"`n={n}` of {len(seeds)} descriptions is more than {MAX_PICTURES} pictures."
+            )
+        return keys_of_each(seeds, n, "imagine", self.device)
 
     def _expect(self, network: str, failing: str) -> None:
         if network not in self.fits:

@@ -12,16 +12,31 @@ the usual avalanche tests:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
-__all__ = ["integers", "keys", "normals", "pixel_uniforms", "uniforms"]
+__all__ = ["integers", "keys", "keys_of_each", "normals", "pixel_uniforms", "uniforms"]
 
 
 def keys(seed: int, index: Tensor, stream: str = "") -> Tensor:
     """One 64-bit key per index, `(B,)`; streams of one seed are independent of each other."""
-    start = _signed(seed * 0x9E3779B97F4A7C15 + _name(stream))
+    start = _start(seed, stream)
     return _mix64(_mix64(index.to(torch.int64) + start) + start)
+
+
+def keys_of_each(
+    seeds: Sequence[int], n: int, stream: str = "", device: torch.device | str = "cpu"
+) -> Tensor:
+    """The keys of the indices below `n` of every seed, `(Q, n)`.
+
+    >>> both = keys_of_each([3, 5], 4)
+    >>> torch.equal(both[1], keys(5, torch.arange(4)))
+    True
+    """
+    start = torch.tensor([[_start(seed, stream)] for seed in seeds]).to(device)
+    return _mix64(_mix64(torch.arange(n, device=device) + start) + start)
 
 
 def uniforms(key: Tensor, n: int) -> Tensor:
@@ -74,6 +89,11 @@ def _shift_right(x: Tensor, by: int) -> Tensor:
     """Shift right without copying the sign bit, as unsigned integers do."""
     bits = torch.iinfo(x.dtype).bits
     return (x >> by).bitwise_and_((1 << (bits - by)) - 1)
+
+
+def _start(seed: int, stream: str) -> int:
+    """Where the keys of a seed and a stream begin."""
+    return _signed(seed * 0x9E3779B97F4A7C15 + _name(stream))
 
 
 def _signed(x: int) -> int:

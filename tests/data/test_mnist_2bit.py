@@ -126,6 +126,13 @@ def test_pictures_of_a_concept_are_those_of_their_seed():
     assert not torch.equal(data.pictures_of(concept, 8, seed=2), some)
 
 
+def test_pictures_of_many_concepts_are_those_of_each():
+    data, concepts = Mnist2Bit(ramps()), [VOCABULARY.parse(w) for w in ("odd", "", "even, large")]
+    together = data.pictures_of_each(concepts, 9, [3, 0, 2**52 + 1])
+    for pictures, concept, seed in zip(together, concepts, [3, 0, 2**52 + 1], strict=True):
+        assert torch.equal(pictures, data.pictures_of(concept, 9, seed))
+
+
 def test_drawing_never_waits_for_a_number():
     """On the meta device there are no numbers: to look at one would fail."""
     assert Mnist2Bit(ramps()).to("meta").batch(3, 64).x.shape == (64, 1, 28, 28)

@@ -464,10 +464,24 @@ def test_pictures_of_a_concept_are_those_of_their_seed():
     assert not torch.equal(data.pictures_of(concept, 8, seed=2), some)
 
 
+@pytest.mark.parametrize("compositional", [False, True])
+def test_pictures_of_many_concepts_are_those_of_each(compositional):
+    data = MnistA(bars(), compositional=compositional)
+    held_out = compositional_split(VOCABULARY.sizes, "test")[0].tolist()
+    concepts = [*map(VOCABULARY.parse, ["", "4, big", "top-left"]), VOCABULARY.from_codes(held_out)]
+    seeds = [3, 2**52 + 1, 0, 7]
+    together = data.pictures_of_each(concepts, 9, seeds)
+    assert together.shape == (4, 9, 1, 64, 64)
+    for pictures, concept, seed in zip(together, concepts, seeds, strict=True):
+        assert torch.equal(pictures, data.pictures_of(concept, 9, seed))
+
+
 def test_a_split_shows_its_own_pictures_of_an_open_concept():
     test = MnistA(bars(1000), "test", compositional=True)
     own = {tuple(row) for row in test.every.tolist()}
-    fitting = {tuple(row) for row in test._fitting(VOCABULARY.parse("big")).tolist()}
+    every = combinations(VOCABULARY.sizes)
+    (fits,) = test._fitting([VOCABULARY.parse("big")], every)
+    fitting = {tuple(row) for row in every[fits].tolist()}
     assert fitting == {row for row in own if row[1] == BIG}
 
 

@@ -20,6 +20,18 @@ def as_pictures(codes):
 
 
 @pytest.fixture
+def each():
+    """An imaginer of many concepts, made of one that imagines them one by one."""
+
+    def together(imagine):
+        return lambda concepts, n, seeds: torch.stack(
+            [imagine(concept, n, seed) for concept, seed in zip(concepts, seeds, strict=True)]
+        )
+
+    return together
+
+
+@pytest.fixture
 def words():
     return WORDS
 
@@ -30,7 +42,7 @@ def observer():
 
 
 @pytest.fixture
-def perfect():
+def perfect(each):
     """Say what was said, draw the rest uniformly."""
 
     def imagine(concept, n, seed):
@@ -43,17 +55,17 @@ def perfect():
         ]
         return as_pictures(torch.stack(columns, dim=-1))
 
-    return imagine
+    return each(imagine)
 
 
 @pytest.fixture
-def wrong(perfect):
+def wrong(perfect, each):
     """Show the next value of everything that was said."""
 
     def imagine(concept, n, seed):
         sizes = concept.vocabulary.sizes
-        codes = perfect(concept, n, seed)[:, 0, 0, :].to(torch.int64)
+        codes = perfect([concept], n, [seed])[0, :, 0, 0, :].to(torch.int64)
         said = torch.tensor([code is not None for code in concept.codes])
         return as_pictures(torch.where(said, (codes + 1) % torch.tensor(sizes), codes))
 
-    return imagine
+    return each(imagine)

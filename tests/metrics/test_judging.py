@@ -63,7 +63,7 @@ def test_correctness_of_the_floor_is_chance(words, observer, perfect):
     assert score.collapsed.correctness == pytest.approx([chance] * 240, abs=1e-12)
 
 
-def test_a_blind_stuck_imaginer_meets_the_floor_under_a_skewed_reference(words, observer):
+def test_a_blind_stuck_imaginer_meets_the_floor_under_a_skewed_reference(words, observer, each):
     reference = [[0.55, *([0.05] * 9)], [0.9, 0.1], [0.2, 0.0, 0.8], [0.25] * 4]
 
     def blind(concept, n, seed):
@@ -71,7 +71,7 @@ def test_a_blind_stuck_imaginer_meets_the_floor_under_a_skewed_reference(words, 
         codes = [torch.multinomial(torch.tensor(p), 1, generator=generator) for p in reference]
         return torch.cat(codes).to(torch.float32).expand(n, 1, 1, 4)
 
-    score = evaluate(blind, observer, asked(words, 500), samples=3, reference=reference)
+    score = evaluate(each(blind), observer, asked(words, 500), samples=3, reference=reference)
     for found, floor in zip(
         vars(score.model).values(), vars(score.collapsed).values(), strict=True
     ):
@@ -83,9 +83,10 @@ def test_batched_scores_equal_those_of_single_queries(words, observer, perfect):
     asked_ = [words.parse("digit=4"), words.parse("small, upright"), words.from_codes([1, 0, 1, 2])]
     shown = []
 
-    def remember(concept, n, seed):
-        shown.append(perfect(concept, n, seed))
-        return shown[-1]
+    def remember(concepts, n, seeds):
+        pictures = perfect(concepts, n, seeds)
+        shown.extend(pictures)
+        return pictures
 
     row = evaluate(remember, observer, asked_, samples=7, base="e").model
     judged = [observer(pictures) for pictures in shown]
@@ -190,7 +191,8 @@ def test_what_cannot_be_evaluated_is_refused(words, observer, perfect):
     with pytest.raises(UsageError, match=r"`base='ten'` is not a log base"):
         evaluate(perfect, observer, asked_, base="ten")  # pyright: ignore[reportArgumentType]
     with pytest.raises(
-        UsageError, match=r"`imaginer` gave shape \(6, 1, 1, 4\) for 'digit=0'; exp"
+        UsageError,
+        match=r"`imaginer` gave shape \(19, 6, 1, 1, 4\); expected 5 pictures of each of 19",
     ):
         evaluate(lambda c, n, s: perfect(c, n + 1, s), observer, asked_, samples=5)
     with pytest.raises(UsageError, match=r"`observer` gave 94 rows for 95 pictures"):

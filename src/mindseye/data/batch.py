@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -29,8 +30,8 @@ class Dataset(Protocol):
     vocabulary: Vocabulary
     shape: tuple[int, int, int]
 
-    def batch(self, step: int, size: int) -> Batch:
-        """Training batch number `step`: there is no state to save or to lose."""
+    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
+        """Training batch number `step`, or `count` from there on, one behind the other."""
         ...
 
     def examples(self, index: Tensor) -> Batch:
@@ -39,6 +40,10 @@ class Dataset(Protocol):
 
     def pictures_of(self, concept: Concept, n: int, seed: int) -> Tensor:
         """Real pictures of a concept, whatever it leaves open drawn as the data draws it."""
+        ...
+
+    def pictures_of_each(self, concepts: Sequence[Concept], n: int, seeds: Sequence[int]) -> Tensor:
+        """The pictures of every concept with its seed, all at once, `(Q, n, C, H, W)`."""
         ...
 
     def facts(self) -> dict[str, Any]:

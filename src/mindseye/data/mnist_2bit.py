@@ -10,6 +10,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -21,7 +22,7 @@ from mindseye.data.sources import Sources
 from mindseye.data.splits import source_split
 from mindseye.errors import UsageError
 from mindseye.labels import Labels, encode
-from mindseye.randomness import integers, keys, pixel_uniforms, uniforms
+from mindseye.randomness import integers, keys, keys_of_each, pixel_uniforms, uniforms
 
 __all__ = ["VOCABULARY", "Mnist2Bit"]
 
@@ -68,9 +69,9 @@ class Mnist2Bit:
             raise UsageError(f"`part={part!r}` has no source digits; give more than a few sources.")
         self.count = len(self.images) * replications or ENDLESS
 
-    def batch(self, step: int, size: int) -> Batch:
+    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
         """Training batch number `step`: pictures drawn at random with replacement."""
-        rows = step * size + torch.arange(size, device=self.images.device)
+        rows = step * size + torch.arange(count * size, device=self.images.device)
         return self.examples(integers(keys(self.seed, rows, "order"), self.count))
 
     def examples(self, index: Tensor) -> Batch:
@@ -83,12 +84,15 @@ class Mnist2Bit:
 
     def pictures_of(self, concept: Concept, n: int, seed: int) -> Tensor:
         """Real pictures of a concept: sources of the part that fit it."""
-        said = encode([concept], self.images.device)
-        fits = ((codes_of(self.digits) == said.codes) | ~said.observed).all(1).nonzero()[:, 0]
-        if not len(fits):
-            raise UsageError(f"`part={self.part!r}` has no source of {concept}.")
-        key = keys(seed, torch.arange(n, device=self.images.device), f"real {self.part}")
-        return self._binarised(fits[integers(key, len(fits))], key)
+        return self.pictures_of_each([concept], n, [seed])[0]
+
+    def pictures_of_each(self, concepts: Sequence[Concept], n: int, seeds: Sequence[int]) -> Tensor:
+        """The pictures of every concept with its seed, all at once, `(Q, n, C, H, W)`."""
+        key = keys_of_each(seeds, n, f"real {self.part}", self.images.device)
+        fits = [self._fitting(concept) for concept in concepts]
+        pairs = zip(fits, key, strict=True)
+        source = torch.cat([fit[integers(some, len(fit))] for fit, some in pairs])
+        return self._binarised(source, key.flatten()).unflatten(0, key.shape)
 
     def facts(self) -> dict[str, Any]:
         """How many sources, combinations and pictures there are, and of which digits."""
@@ -105,6 +109,14 @@ class Mnist2Bit:
         """Move the sources."""
         self.images, self.digits = self.images.to(device), self.digits.to(device)
         return self
+
+    def _fitting(self, concept: Concept) -> Tensor:
+        """The sources that a concept describes."""
+        said = encode([concept], self.images.device)
+        fits = ((codes_of(self.digits) == said.codes) | ~said.observed).all(1).nonzero()[:, 0]
+        if not len(fits):
+            raise UsageError(f"`part={self.part!r}` has no source of {concept}.")
+        return fits
 
     def _binarised(self, source: Tensor, key: Tensor) -> Tensor:
         grey = self.images.index_select(0, source).float().div_(255)

@@ -24,6 +24,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ from mindseye.data.sources import Sources
 from mindseye.data.splits import combinations, compositional_split, source_split
 from mindseye.errors import UsageError
 from mindseye.labels import Labels, encode
-from mindseye.randomness import integers, keys, pixel_uniforms, uniforms
+from mindseye.randomness import integers, keys, keys_of_each, pixel_uniforms, uniforms
 
 __all__ = ["VOCABULARY", "Geometry", "MnistA", "place", "render"]
 
@@ -126,9 +127,9 @@ class MnistA:
             raise UsageError(f"`part={part!r}` has no source digits; give more than a few sources.")
         self.count = len(self.images) * replications or ENDLESS
 
-    def batch(self, step: int, size: int) -> Batch:
+    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
         """Training batch number `step`: pictures drawn at random with replacement."""
-        rows = step * size + torch.arange(size, device=self.images.device)
+        rows = step * size + torch.arange(count * size, device=self.images.device)
         return self.examples(integers(keys(self.seed, rows, "order"), self.count))
 
     def examples(self, index: Tensor) -> Batch:
@@ -143,13 +144,17 @@ class MnistA:
 
     def pictures_of(self, concept: Concept, n: int, seed: int) -> Tensor:
         """Real pictures of a concept: sources of the part, open attributes uniform."""
-        device = self.images.device
-        key = keys(seed, torch.arange(n, device=device), f"real {self.part}")
-        fitting = self._fitting(concept)
+        return self.pictures_of_each([concept], n, [seed])[0]
+
+    def pictures_of_each(self, concepts: Sequence[Concept], n: int, seeds: Sequence[int]) -> Tensor:
+        """The pictures of every concept with its seed, all at once, `(Q, n, 1, 64, 64)`."""
+        grid = keys_of_each(seeds, n, f"real {self.part}", self.images.device)
+        key = grid.flatten()
         u = uniforms(key, 6)
-        codes = fitting[(u[:, 4] * len(fitting)).long()]
+        codes = self._drawn(concepts, u[:, 4].view_as(grid)).flatten(0, 1)
         source = self._source_of(codes[:, 0], u[:, 5])
-        return render(self.images.index_select(0, source), _placed(codes, u[:, :4]), key)
+        pictures = render(self.images.index_select(0, source), _placed(codes, u[:, :4]), key)
+        return pictures.unflatten(0, grid.shape)
 
     def facts(self) -> dict[str, Any]:
         """How many sources, combinations and pictures there are, and of which digits."""
@@ -174,14 +179,20 @@ class MnistA:
         rows, counts = self.tables
         return rows[digits, (u * counts[digits]).long()]
 
-    def _fitting(self, concept: Concept) -> Tensor:
-        """The combinations a concept allows; a split's own where it has any."""
-        said = encode([concept], self.images.device)
-        for every in (self.every, combinations(self.vocabulary.sizes).to(self.images.device)):
-            fits = ((every == said.codes) | ~said.observed).all(1)
-            if fits.any():
-                return every[fits]
-        raise AssertionError("every concept has a combination")
+    def _drawn(self, concepts: Sequence[Concept], u: Tensor) -> Tensor:
+        """A combination of every concept for each of its uniform numbers `(Q, n)`, `(Q, n, 4)`."""
+        every = combinations(self.vocabulary.sizes).to(u.device)
+        fits = self._fitting(concepts, every)  # (Q, 240)
+        chosen = fits.sort(dim=1, descending=True, stable=True).indices  # those that fit come first
+        number = (u * fits.sum(1, keepdim=True)).long()
+        return every[chosen.gather(1, number)]
+
+    def _fitting(self, concepts: Sequence[Concept], every: Tensor) -> Tensor:
+        """Which combinations concepts allow, `(Q, M)`: a split's own where it has any."""
+        codes, observed = (each[:, None] for each in encode(concepts, every.device))
+        fits = ((every == codes) | ~observed).all(2)
+        own = fits & (every[:, None] == self.every).all(2).any(1)
+        return torch.where(own.any(1, keepdim=True), own, fits)
 
     def _source_of(self, digit: Tensor, u: Tensor) -> Tensor:
         """A source of every digit asked for, uniform."""

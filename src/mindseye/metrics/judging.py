@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
@@ -25,10 +25,13 @@ Observer = Callable[[Tensor], Tensor]
 
 
 class Imaginer(Protocol):
-    """Whatever turns a concept into pictures."""
+    """Whatever turns concepts into pictures, many concepts at a time."""
 
-    def __call__(self, concept: Concept, n: int, seed: int, /) -> Tensor:
-        """Draw `n` pictures, `(n, C, H, W)`; the same seed gives the same pictures."""
+    def __call__(self, concepts: Sequence[Concept], n: int, seeds: Sequence[int], /) -> Tensor:
+        """Draw `n` pictures of every concept from its seed, `(Q, n, C, H, W)`.
+
+        A concept and a seed give the same pictures, whatever stands beside them.
+        """
         ...
 
 
@@ -58,7 +61,7 @@ def evaluate(
         seed: Query number i is imagined from a seed made of this one and i.
         note: How the imaginer makes its pictures, to be printed with the scores.
         real: Real pictures of a concept, for their row of the table.
-        batch: How many pictures the observer sees at once.
+        batch: How many pictures are imagined and judged at once.
         progress: Called with the number of queries done and their total, real ones included.
     """
     vocabulary = _check(queries, samples, base, batch)
@@ -81,9 +84,9 @@ def evaluate(
 def collapsed(imaginer: Imaginer) -> Imaginer:
     """An imaginer that repeats the first picture of another one: no variety at all."""
 
-    def repeat(concept: Concept, n: int, seed: int, /) -> Tensor:
-        first = imaginer(concept, 1, seed)
-        return first.expand(n, *first.shape[1:])
+    def repeat(concepts: Sequence[Concept], n: int, seeds: Sequence[int], /) -> Tensor:
+        first = imaginer(concepts, 1, seeds)
+        return first.expand(-1, n, *first.shape[2:])
 
     return repeat
 
@@ -115,44 +118,39 @@ def _judge(
     progress: Callable[[int, int], None] | None,
 ) -> list[Tensor]:
     """The observer's answers to every query, one `(Q, S, K)` per imaginer."""
-    total, done = len(imaginers) * len(queries), 0
-    answers: list[Tensor] = []
-    seeds = (keys(seed, torch.arange(len(queries)), "evaluate") & (2**53 - 1)).tolist()
-    for imaginer in imaginers:
-        for chunk in _chunks(list(zip(queries, seeds, strict=True)), max(1, batch // samples)):
-            pictures = [_imagine(imaginer, concept, samples, s) for concept, s in chunk]
-            answers.append(_observe(observer, torch.cat(pictures), batch, queries[0].vocabulary))
-            done += len(chunk)
+    total, size = len(queries), max(1, batch // samples)
+    answers: list[Tensor] = []  # they stay on their device: reading them would wait for it
+    seeds = (keys(seed, torch.arange(total), "evaluate") & (2**53 - 1)).tolist()
+    for i, imaginer in enumerate(imaginers):
+        for start in range(0, total, size):
+            some = slice(start, start + size)
+            pictures = _imagine(imaginer, queries[some], samples, seeds[some])
+            answers.append(_observe(observer, pictures, batch))
             if progress is not None:
-                progress(done, total)
-    shape = (len(imaginers), len(queries), samples, len(queries[0].vocabulary))
-    return list(torch.cat(answers).reshape(shape))
-
-
-def _chunks(
-    items: Sequence[tuple[Concept, int]], size: int
-) -> Iterator[Sequence[tuple[Concept, int]]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
-
-
-@torch.no_grad()
-def _imagine(imaginer: Imaginer, concept: Concept, samples: int, seed: int) -> Tensor:
-    """Pictures of one query, counted."""
-    pictures = imaginer(concept, samples, seed)
-    if pictures.ndim != 4 or len(pictures) != samples:
-        raise UsageError(
-            f"`imaginer` gave shape {tuple(pictures.shape)} for '{concept}';"
-            f" expected {samples} pictures, ({samples}, C, H, W)."
-        )
-    return pictures
-
-
-@torch.no_grad()
-def _observe(observer: Observer, pictures: Tensor, batch: int, vocabulary: Vocabulary) -> Tensor:
-    """The observer's answers, checked, `(B, K)`."""
-    codes = torch.cat([observer(some) for some in pictures.split(batch)]).cpu()
+                progress(i * total + min(some.stop, total), len(imaginers) * total)
+    codes, vocabulary = torch.cat(answers).cpu(), queries[0].vocabulary
     check_codes(codes, vocabulary, "observer")
+    return list(codes.reshape(len(imaginers), total, samples, len(vocabulary)))
+
+
+@torch.no_grad()
+def _imagine(
+    imaginer: Imaginer, queries: Sequence[Concept], samples: int, seeds: Sequence[int]
+) -> Tensor:
+    """Pictures of some queries, counted, one after the other."""
+    pictures = imaginer(queries, samples, seeds)
+    if pictures.ndim != 5 or pictures.shape[:2] != (len(queries), samples):
+        raise UsageError(
+            f"`imaginer` gave shape {tuple(pictures.shape)}; expected {samples} pictures of each"
+            f" of {len(queries)} queries, ({len(queries)}, {samples}, C, H, W)."
+        )
+    return pictures.flatten(0, 1)
+
+
+@torch.no_grad()
+def _observe(observer: Observer, pictures: Tensor, batch: int) -> Tensor:
+    """The observer's answers, counted, `(B, K)`."""
+    codes = torch.cat([observer(some) for some in pictures.split(batch)])
     if len(codes) != len(pictures):
         raise UsageError(
             f"`observer` gave {len(codes)} rows for {len(pictures)} pictures; expected one each."
