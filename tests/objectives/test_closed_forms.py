@@ -14,7 +14,9 @@ from mindseye.objectives import (
     bivcca,
     image_elbo,
     jmvae,
+    jmvae_agg,
     joint_elbo,
+    scan,
     split_average_kl,
     telbo,
     unimodal_bounds,
@@ -146,6 +148,45 @@ def test_jmvae_is_the_joint_bound_less_two_divergences(pair, alpha):
     pull = kl_divergence(q, model.q_y(y)) + kl_divergence(q, model.q_x(x))
     expected = model.log_evidence(x, y) - alpha * pull
     close(mean_of(lambda a, b: jmvae(model, a, b, lam=1.0, alpha=alpha), x, y), expected)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 2.0])
+def test_jmvae_agg_of_full_descriptions_has_the_value_of_jmvae(pair, alpha):
+    model, (x, y) = make(tilt=0.2), pair
+    weights = {"lam": 3.0, "alpha": alpha, "beta": 2.0}
+    torch.manual_seed(1)
+    one = jmvae_agg(model, x, y, drop=0.0, **weights)
+    torch.manual_seed(1)
+    other = jmvae(model, x, y, **weights)
+    torch.testing.assert_close(one.value, other.value)
+    assert one.terms.keys() == other.terms.keys()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 10.0])
+def test_scan_is_the_words_bound_less_the_divergence_of_the_picture(pair, alpha):
+    model, (x, y) = make(), pair
+    q_x, q_y = model.q_x(x), model.q_y(y)
+    expected = (
+        3 * model.expected_log_py(q_y, y)
+        - 2 * kl_divergence(q_y, model.prior)
+        - alpha * kl_divergence(q_x, q_y)
+    )
+    bound = mean_of(lambda a, b: scan(model, a, b, gamma=3.0, alpha=alpha, beta_y=2.0), x, y)
+    close(bound, expected)
+
+
+def test_scan_without_pictures_is_the_words_bound(pair):
+    model, (x, y) = make(tilt=0.3), pair
+    torch.manual_seed(1)
+    value = scan(model, x, y, gamma=3.0, alpha=0.0, beta_y=2.0).value
+    torch.manual_seed(1)
+    torch.testing.assert_close(value, words_elbo(model, y, gamma=3.0, beta=2.0).value)
+
+
+def test_scan_at_unit_weights_is_the_evidence_of_the_words_less_a_divergence(pair):
+    model, (x, y) = make(), pair
+    expected = model.log_evidence(y=y) - kl_divergence(model.q_x(x), model.q_y(y))
+    close(mean_of(lambda a, b: scan(model, a, b, alpha=1.0), x, y), expected)
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.7, 1.0])

@@ -1,7 +1,11 @@
 """Which parameters an objective reaches, and which it leaves alone."""
 
+from itertools import product
+from math import comb
+
 import pytest
 import torch
+from torch.distributions import kl_divergence
 
 from mindseye.concepts import Attribute, Vocabulary
 from mindseye.errors import UsageError
@@ -11,11 +15,15 @@ from mindseye.objectives import (
     OBJECTIVES,
     get_objective,
     image_elbo,
+    jmvae,
+    jmvae_agg,
     joint_elbo,
+    scan,
     semi_supervised,
     telbo,
     unimodal_bounds,
 )
+from mindseye.objectives.elbo import bound_under
 from mindseye.objectives.telbo import with_words_left_out
 
 WORDS = Vocabulary([Attribute("digit", ["0", "1", "2"]), Attribute("size", ["big", "small"])])
@@ -27,13 +35,16 @@ REACHED = {
     "unimodal": {"image_encoder", "label_encoder"},
     "semi": set(MODULES),
     "jmvae": set(MODULES),
+    "jmvae-agg": set(MODULES),
+    "scan": {"label_decoder", "label_encoder"},
     "bivcca": set(MODULES) - {"joint_encoder"},
 }
 
 
-def make(seed: int = 0) -> JointVAE:
+def make(seed: int = 0, words: str = "factorised") -> JointVAE:
     torch.manual_seed(seed)
-    return JointVAE(WORDS, (1, 64, 64), latent=3, networks="lean", width=8, hidden=16)
+    sizes = {"latent": 3, "width": 8, "hidden": 16}
+    return JointVAE(WORDS, (1, 64, 64), networks="lean", words=words, **sizes)
 
 
 def batch(size: int = 6) -> tuple[torch.Tensor, Labels]:
@@ -87,6 +98,68 @@ def test_telbo_gives_the_decoders_the_gradient_of_the_joint_bound_alone():
     for mine, its in zip(model.decoders, other.decoders, strict=True):
         for a, b in zip(mine.parameters(), its.parameters(), strict=True):
             torch.testing.assert_close(a.grad, b.grad)
+
+
+@pytest.mark.parametrize("words", ["factorised", "atomic"])
+def test_scan_leaves_all_of_the_pictures_and_their_statistics_untouched(words):
+    model = make(words=words)
+    before = {k: v.clone() for k, v in model.state_dict().items() if k.startswith("image")}
+    scan(model, *batch()).value.mean().backward()
+    parts = (model.image_encoder, model.image_decoder)
+    assert all(p.grad is None and p.requires_grad for part in parts for p in part.parameters())
+    assert all(torch.equal(before[k], model.state_dict()[k]) for k in before)
+    assert any(k.startswith("image_encoder") and "running_mean" in k for k in before)
+    assert reached(model) == REACHED["scan"]
+
+
+def test_scan_teaches_only_the_symbols_it_has_seen():
+    model = make(words="atomic")
+    x, _ = batch()
+    scan(model, x, Labels.full(torch.tensor([[2, 0]]).expand(6, -1))).value.sum().backward()
+    assert model.label_encoder.embedding.grad.abs().sum(-1).nonzero().tolist() == [[4]]
+
+
+def test_experts_of_jmvae_agg_do_not_bend_the_joint_model():
+    model, other = make(), make()
+    x, y = batch()
+    torch.manual_seed(1)
+    jmvae_agg(model, x, y, lam=3.0, alpha=2.0).value.sum().backward()
+    torch.manual_seed(1)  # the joint bound draws its noise first
+    q = other.q_xy(x, y)
+    joint = bound_under(q, other, x, y, name="qxy", lam=3.0, beta=1.0).value
+    (joint - 2 * kl_divergence(q, other.q_x(x))).sum().backward()
+    for name in set(MODULES) - {"label_encoder"}:
+        mine, its = getattr(model, name).parameters(), getattr(other, name).parameters()
+        for a, b in zip(mine, its, strict=True):
+            torch.testing.assert_close(a.grad, b.grad)
+
+
+def test_experts_of_full_descriptions_learn_from_jmvae_agg_what_they_do_from_jmvae():
+    model, other = make(), make()
+    x, y = batch()
+    jmvae_agg(model, x, y, drop=0.0).value.sum().backward()
+    jmvae(other, x, y).value.sum().backward()
+    mine, its = model.label_encoder.parameters(), other.label_encoder.parameters()
+    for a, b in zip(mine, its, strict=True):
+        torch.testing.assert_close(a.grad, b.grad)
+    bent, unbent = other.joint_encoder.parameters(), model.joint_encoder.parameters()
+    assert any(not torch.allclose(a.grad, b.grad) for a, b in zip(bent, unbent, strict=True))
+
+
+def test_jmvae_agg_averages_over_the_subsets_of_the_words():
+    model, count = make().eval(), 4000
+    x, y = batch(1)
+    with torch.no_grad():
+        q = model.q_xy(x, y)
+        expected = sum(
+            kl_divergence(q, model.q_y(Labels(y.codes, torch.tensor([said])))).item()
+            / (3 * comb(2, sum(said)))  # 0, 1 or 2 words equally often, and any of as many
+            for said in product([True, False], repeat=2)
+        )
+        copies = x.expand(count, -1, -1, -1), Labels.full(y.codes.expand(count, -1))
+        torch.manual_seed(0)
+        found = jmvae_agg(model, *copies, drop=1.0).terms["kl_qxy_qy"].mean().item()
+    assert found == pytest.approx(expected, rel=0.02)
 
 
 def test_thawed_modules_are_as_they_were():

@@ -13,7 +13,7 @@ from mindseye.labels import Labels
 from mindseye.models import JointVAE, Observer
 from mindseye.papers import RECIPES, Model, Recipe, citations, get_recipe
 from mindseye.papers.documentation import documented
-from mindseye.training import Training
+from mindseye.training import Plan, Training
 
 TINY = [name for name in RECIPES if name.endswith("-tiny")]
 SMALL_2BIT = [name for name in RECIPES if name.startswith("mnist-2bit/")]
@@ -24,11 +24,11 @@ def sources():
     return digits()
 
 
-def batch_of(recipe: Recipe, sources, step: int = 0) -> tuple[int, Batch]:
+def batch_of(recipe: Recipe, sources, step: int = 0) -> Batch:
     part = "observer" if recipe.model.kind == "observer" else "train"
     options = {"compositional": recipe.data.compositional, "labelled": recipe.data.labelled}
     data = DATASETS[recipe.data.name](sources, part, **options)
-    return step, data.batch(step, 8)
+    return data.batch(step, 8)
 
 
 # Every recipe
@@ -77,16 +77,16 @@ def test_all_recipes_differ():
 def test_every_objective_has_a_tiny_recipe():
     used = {name for recipe in RECIPES.values() for name in recipe.objectives}
     tiny = {objective for name in TINY for objective in RECIPES[name].objectives}
-    assert used - tiny == {"elbo"}
+    assert used == tiny
 
 
 # One step of every objective
 
 
-def step_of(recipe: Recipe, numbered: tuple[int, Batch], beta: float = 1.0):
+def step_of(recipe: Recipe, batch: Batch, beta: float = 1.0, stage: int = 0):
     torch.manual_seed(0)
     model = recipe.build()
-    bound = recipe.bound(model, numbered, beta)
+    bound = recipe.bounds[stage](model, batch, beta)
     loss = -bound.value.mean()
     loss.backward()
     return model, bound
@@ -95,8 +95,8 @@ def step_of(recipe: Recipe, numbered: tuple[int, Batch], beta: float = 1.0):
 @pytest.mark.parametrize("name", TINY)
 def test_a_tiny_recipe_takes_a_step(name, sources):
     recipe = RECIPES[name]
-    for step in (0, recipe.training.steps - 1):  # the first and the last stage
-        model, bound = step_of(recipe, batch_of(recipe, sources, step))
+    for stage in range(len(recipe.objectives)):
+        model, bound = step_of(recipe, batch_of(recipe, sources, stage), stage=stage)
         assert bound.value.shape == (8,)
         assert bound.value.isfinite().all()
         assert all(term.shape == (8,) for term in bound.terms.values())
@@ -114,21 +114,20 @@ def test_a_recipe_of_two_bits_takes_a_step(name, sources):
 
 def test_stages_follow_each_other_and_again_after_a_rollback(sources):
     recipe = RECIPES["mnist-a/telbo-two-stage-tiny"]
-    steps = recipe.training.steps
-    model, (_, batch) = recipe.build(), batch_of(recipe, sources)
-    first = [0, steps // 2 - 1, steps, steps + steps // 2 - 1]
-    second = [steps // 2, steps - 1, steps + steps // 2, 2 * steps - 1]
-    for step in first:
-        assert "log_px_qxy" in recipe.bound(model, (step, batch), 1.0).terms
-    for step in second:
-        assert set(recipe.bound(model, (step, batch), 1.0).terms) >= {"log_px_qx", "log_py_qy"}
-        assert "log_px_qxy" not in recipe.bound(model, (step, batch), 1.0).terms
+    plan = Plan(recipe.bounds, lambda step: None, recipe.training)
+    model, batch, steps = recipe.build(), batch_of(recipe, sources), recipe.training.steps
+    for rollbacks in (0, 1):
+        for step in (0, steps // 2 - 1):
+            assert "log_px_qxy" in plan.step(step, rollbacks).bound(model, batch, 1.0).terms
+        for step in (steps // 2, steps - 1):
+            terms = plan.step(step, rollbacks).bound(model, batch, 1.0).terms
+            assert terms.keys() >= {"log_px_qx", "log_py_qy"}
+            assert "log_px_qxy" not in terms
 
 
 def test_weights_of_the_recipe_reach_the_bound(sources):
     recipe = RECIPES["mnist-a/jvae-tiny"]
-    numbered = batch_of(recipe, sources)
-    _, bound = step_of(recipe, numbered, beta=0.5)
+    _, bound = step_of(recipe, batch_of(recipe, sources), beta=0.5)
     terms = bound.terms
     expected = terms["log_px_qxy"] + 50 * terms["log_py_qxy"] - 0.5 * terms["kl_qxy_p"]
     torch.testing.assert_close(bound.value, expected)
@@ -141,6 +140,19 @@ def test_the_beta_of_a_recipe_multiplies_that_of_the_warm_up(sources):
     torch.testing.assert_close(bound.value, expected)
 
 
+@pytest.mark.parametrize("name", ["mnist-a/scan-tiny", "mnist-a/scan-atomic-tiny"])
+def test_the_stages_of_scan_weigh_their_divergences_by_themselves(name, sources):
+    recipe = RECIPES[name].with_settings({"beta_y": "0.5"})
+    _, first = step_of(recipe, batch_of(recipe, sources), beta=0.25)
+    expected = first.terms["log_px_qx"] - 0.25 * 2 * first.terms["kl_qx_p"]
+    torch.testing.assert_close(first.value, expected)
+    # Only the first stage warms up.
+    _, second = step_of(recipe, batch_of(recipe, sources), beta=0.25, stage=1)
+    terms = second.terms
+    expected = terms["log_py_qy"] - 0.5 * terms["kl_qy_p"] - 10 * terms["kl_qx_qy"]
+    torch.testing.assert_close(second.value, expected)
+
+
 @pytest.mark.parametrize(
     ("name", "fits"),
     [
@@ -148,6 +160,9 @@ def test_the_beta_of_a_recipe_multiplies_that_of_the_warm_up(sources):
         ("mnist-a/telbo-two-stage", {"q_x", "q_y", "q_xy"}),
         ("mnist-a/bivcca", {"q_x", "q_y"}),
         ("mnist-a/jvae", {"q_xy"}),
+        ("mnist-a/scan", {"q_x", "q_y"}),
+        ("mnist-a-comp/scan-atomic-fast", {"q_x", "q_y"}),
+        ("mnist-a/jmvae-agg", {"q_x", "q_y", "q_xy"}),
         ("mnist-a/observer", set()),
     ],
 )
@@ -164,9 +179,9 @@ def test_a_tenth_of_the_descriptions_is_known_to_semi(sources):
 
 def test_an_unlabelled_batch_still_has_a_bound(sources):
     recipe = RECIPES["mnist-a/semi-tiny"]
-    _, batch = batch_of(recipe, sources)
+    batch = batch_of(recipe, sources)
     nothing = Labels(batch.y.codes, torch.zeros_like(batch.y.observed))
-    _, bound = step_of(recipe, (0, Batch(batch.x, nothing)))
+    _, bound = step_of(recipe, Batch(batch.x, nothing))
     assert bound.value.isfinite().all()
 
 
@@ -182,6 +197,9 @@ def test_the_papers_recipe_has_the_papers_numbers():
     assert recipe.data == Data("mnist-a", replications=10)
     assert get_recipe("mnist-a/jmvae").weights == {"lam": 50.0, "alpha": 1.0}
     assert get_recipe("mnist-a/bivcca").weights == {"lam": 50.0, "mu": 0.7}
+    scan = get_recipe("mnist-a/scan-atomic")
+    assert (scan.weights["alpha"], scan.weights["gamma"], scan.weights["beta_y"]) == (10, 1, 1)
+    assert scan.model == replace(recipe.model, words="atomic")
 
 
 # Digests
@@ -297,6 +315,12 @@ def test_a_damaged_field_is_named(path, value, message):
 def test_a_recipe_without_a_name_is_refused():
     with pytest.raises(UsageError, match=r"`recipe\.name` is missing"):
         Recipe.from_json({})
+
+
+def test_a_recipe_from_before_atomic_words_is_factorised():
+    plain = RECIPES["mnist-a/telbo"].to_json()
+    del plain["model"]["words"]
+    assert Recipe.from_json(plain) == RECIPES["mnist-a/telbo"]
 
 
 # By name

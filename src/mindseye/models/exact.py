@@ -51,6 +51,11 @@ class LinearGaussian(nn.Module):
         """The loadings, which are the parameters of both decoders."""
         return [self]
 
+    @property
+    def image_readers(self) -> list[nn.Module]:
+        """The loadings again: the posterior follows from them."""
+        return [self]
+
     def p_x(self, z: Tensor) -> Distribution:
         """p(x|z)."""
         return Independent(Normal(z @ self.A.T, self.x_noise), 1)

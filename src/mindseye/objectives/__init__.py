@@ -11,7 +11,9 @@ from mindseye.objectives.bound import Bound
 from mindseye.objectives.classify import log_likelihood
 from mindseye.objectives.elbo import image_elbo, joint_elbo, words_elbo
 from mindseye.objectives.jmvae import jmvae
+from mindseye.objectives.jmvae_agg import jmvae_agg
 from mindseye.objectives.registry import OBJECTIVES, Objective, get_objective
+from mindseye.objectives.scan import scan
 from mindseye.objectives.telbo import semi_supervised, telbo, unimodal_bounds
 
 __all__ = [
@@ -24,8 +26,10 @@ __all__ = [
     "get_objective",
     "image_elbo",
     "jmvae",
+    "jmvae_agg",
     "joint_elbo",
     "log_likelihood",
+    "scan",
     "semi_supervised",
     "split_average_kl",
     "telbo",

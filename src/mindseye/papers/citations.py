@@ -48,6 +48,15 @@ BIBTEX = {
   booktitle = {International Conference on Learning Representations},
   year = {2017}
 }""",
+    "higgins2017scan": """@inproceedings{higgins2017scan,
+  title = {{SCAN}: Learning Hierarchical Compositional Visual Concepts},
+  author = {Higgins, Irina and Sonnerat, Nicolas and Matthey, Loic and Pal, Arka and
+            Burgess, Christopher P. and Bo{\\v{s}}njak, Matko and Shanahan, Murray and
+            Botvinick, Matthew and Hassabis, Demis and Lerchner, Alexander},
+  booktitle = {International Conference on Learning Representations},
+  year = {2018},
+  url = {https://arxiv.org/abs/1707.03389}
+}""",
     "radford2016": """@inproceedings{radford2016,
   title = {Unsupervised Representation Learning with Deep Convolutional Generative Adversarial
            Networks},

@@ -11,11 +11,18 @@ Recipes `mnist-a/OBJECTIVE[-SIZE]` and, with 36 of 240 combinations held out,
 | jmvae           | joint bound, readers pulled to the joint posterior       | λ = 50, α = 1     |
 | bivcca          | both readers explain both                                | λ = 50, μ = 0.7   |
 | jvae            | the joint bound alone                                    | λ = 50            |
+| scan            | a β-VAE of pictures, then a VAE of words in its latents  | β = 2, α = 10     |
+| scan-atomic     | the same with one symbol per full description, as SCAN   | β = 2, α = 10     |
+| jmvae-agg       | JMVAE whose experts see subsets and bend nothing; ours   | λ = 50, α = 1     |
 
 Sizes: none is the paper's own (A.4; 250 000 steps of 64 pictures at 1e-4, the checkpoint that was
 scored); `fast` a quarter of the decoder's width for one GPU and minutes; `lean` other networks for
 two CPU cores and a quarter of an hour; `tiny` for tests. γ = 50 is what the published numbers need,
 although the released script sets it to 1 by a misspelt flag (`docs/papers.md`).
+
+SCAN's β = 2 presses for disentangled latents; larger ones blur the digits, since here pixels are
+scored and not the features of a denoising autoencoder. In the second stage the divergence of q(z|y)
+from the prior has weight 1 (`beta_y`).
 
 `mnist-2bit/*` are the two models of Figure 7, and `mnist-a/observer*` the classifiers of A.5.
 
@@ -44,6 +51,21 @@ OBJECTIVES: dict[str, tuple[tuple[str, ...], dict[str, float], str]] = {
     "jmvae": (("jmvae",), {"lam": 50.0, "alpha": 1.0}, "JMVAE of Suzuki et al."),
     "bivcca": (("bivcca",), {"lam": 50.0, "mu": 0.7}, "BiVCCA of Wang et al."),
     "jvae": (("jvae",), {"lam": 50.0}, "the joint bound alone; imagines nothing from words"),
+    "scan": (
+        ("elbo", "scan"),
+        {"beta": 2.0, "gamma": 1.0, "alpha": 10.0, "beta_y": 1.0},
+        "SCAN of Higgins et al. with an expert for each word",
+    ),
+    "scan-atomic": (
+        ("elbo", "scan"),
+        {"beta": 2.0, "gamma": 1.0, "alpha": 10.0, "beta_y": 1.0},
+        "SCAN of Higgins et al., each full description one symbol",
+    ),
+    "jmvae-agg": (
+        ("jmvae-agg",),
+        {"lam": 50.0, "alpha": 1.0, "drop": 0.5},
+        "JMVAE whose experts are fitted to subsets of words",
+    ),
 }
 
 SIZES: dict[str, tuple[Model, Training, str]] = {
@@ -53,7 +75,7 @@ SIZES: dict[str, tuple[Model, Training, str]] = {
         "the paper's size",
     ),
     "-fast": (
-        Model(networks="paper", width=256, hidden=256),
+        Model(networks="slim"),
         Training(
             steps=20_000,
             batch_size=256,
@@ -92,6 +114,8 @@ SIZES: dict[str, tuple[Model, Training, str]] = {
 def _mnist_a(goal: str, size: str, *, compositional: bool) -> Recipe:
     objectives, weights, words = OBJECTIVES[goal]
     model, training, purpose = SIZES[size]
+    if goal == "scan-atomic":
+        model = replace(model, words="atomic")
     data = Data(
         "mnist-a",
         compositional=compositional,
