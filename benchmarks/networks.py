@@ -21,6 +21,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -90,8 +91,8 @@ class Contestant:
         """In a round."""
 
     def _training(self, recipe: Recipe, data: Dataset) -> Iterator[object]:
-        batch = lambda step: (step, data.batch(step, BATCH))  # noqa: E731
-        return train(self.model, recipe.bound, batch, recipe.training)
+        batch = partial(data.batch, size=BATCH)
+        return train(self.model, recipe.bounds, batch, recipe.training)
 
     def _multiply_adds(self) -> int:
         """Of a picture in a step, forward and backward; counted in the first step."""
@@ -120,12 +121,13 @@ def learnt(pair: str, steps: int, source: str) -> float:
     recipe, data = replace(recipe, model=Model(networks=pair)), recipe.data.open()
     torch.manual_seed(0)
     model = built(recipe)
-    batch = lambda step: (step, data.batch(step, BATCH))  # noqa: E731
-    for _ in train(model, recipe.bound, batch, recipe.training, decayed=model.decayed()):
+    batch = partial(data.batch, size=BATCH)
+    for _ in train(model, recipe.bounds, batch, recipe.training, decayed=model.decayed()):
         pass  # the model ends with its averaged weights
+    (bound,) = recipe.bounds
     with torch.no_grad():
-        bounds = [recipe.bound(model, batch(step), 1.0).value for step in range(steps, steps + 10)]
-    return torch.cat(bounds).mean().item()
+        values = [bound(model, batch(step), 1.0).value for step in range(steps, steps + 10)]
+    return torch.cat(values).mean().item()
 
 
 def built(recipe: Recipe) -> JointVAE:

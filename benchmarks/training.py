@@ -130,8 +130,7 @@ def difference(contest: Contest, steps: int = 5) -> float:
 def ours(contest: Contest, model: JointVAE) -> Iterator[object]:
     """Records of the project's own loop, one a block."""
     recipe = contest.recipe
-    numbered = lambda step: (step, contest.batch(step))  # noqa: E731
-    return train(model, recipe.bound, numbered, recipe.training, decayed=model.decayed())
+    return train(model, recipe.bounds, contest.batch, recipe.training, decayed=model.decayed())
 
 
 # By hand

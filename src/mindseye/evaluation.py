@@ -9,16 +9,26 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
-from mindseye.concepts import Concept
-from mindseye.data import Data, Dataset
+from mindseye.concepts import Concept, Vocabulary
+from mindseye.data import DATASETS, Data, Dataset
 from mindseye.data.splits import compositional_split
 from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.figures import latent_plane
 from mindseye.files import read_json, write_json
-from mindseye.imagine import Mind
 from mindseye.labels import Labels, decode
-from mindseye.metrics import Base, Estimate, Report, Score, accuracy, evaluate, marginals, queries
+from mindseye.metrics import (
+    Base,
+    Estimate,
+    Imaginer,
+    Report,
+    Score,
+    accuracy,
+    evaluate,
+    marginals,
+    queries,
+)
 from mindseye.models import Observer
 from mindseye.runs import BUILTIN, Run, provenance
 
@@ -28,11 +38,17 @@ if TYPE_CHECKING:
 __all__ = [
     "PROTOCOLS",
     "Protocol",
+    "ask",
     "compare_runs",
     "evaluate_observer",
     "evaluate_run",
     "get_protocol",
+    "held_out",
+    "observer_accuracy",
     "plane_of",
+    "queries_of",
+    "real_pictures",
+    "scores_of",
 ]
 
 Progress = Callable[[int, int], None]
@@ -99,13 +115,46 @@ def evaluate_run(
     started = time.perf_counter()
     mind = run.mind(observer)
     mind.model.to(device)
-    real = _real(run.recipe.data, device, data)
-    ask = _Asking(mind, real, protocol, _reference(run, protocol, data), progress)
-    score = ask(_queries(mind, protocol))
-    unseen = ask(_held_out(mind, run)) if run.recipe.data.compositional else None
-    report = Report(run.name, score, unseen, _accuracy(mind.observer, real))
+    real = real_pictures(run.recipe.data, device, data)
+    how: dict[str, Any] = {
+        "reference": _reference(run, protocol, data),
+        "real": real.pictures_of_each,
+        "progress": progress,
+    }
+    imaginer = partial(mind.imagine_each, fill=protocol.fill)
+    score = ask(imaginer, mind.observer, queries_of(mind.vocabulary, protocol), protocol, **how)
+    unseen = None
+    if run.recipe.data.compositional:
+        unseen = ask(imaginer, mind.observer, held_out(run.recipe.data), protocol, **how)
+    report = Report(run.name, score, unseen, observer_accuracy(mind.observer, real))
     _keep(run, report.to_json(), protocol, device, time.perf_counter() - started)
     return report
+
+
+def ask(
+    imaginer: Imaginer,
+    observer: Observer,
+    concepts: Sequence[Concept],
+    protocol: Protocol,
+    *,
+    reference: Any = "uniform",
+    real: Imaginer | None = None,
+    progress: Progress | None = None,
+) -> Score:
+    """The scores of whoever imagines some concepts, asked and judged by a protocol."""
+    return evaluate(
+        imaginer,
+        partial(_judged, observer),
+        concepts,
+        samples=protocol.samples,
+        base=protocol.base,
+        reference=reference,
+        seed=protocol.seed,
+        note=_HOW[protocol.fill],
+        real=real,
+        batch=2048 if next(observer.parameters()).is_cuda else 1024,
+        progress=progress,
+    )
 
 
 def evaluate_observer(
@@ -120,10 +169,44 @@ def evaluate_observer(
     observer = run.model()
     if not isinstance(observer, Observer):
         raise UsageError(f"{run.path} is not an observer.")
-    right = _accuracy(observer.to(device), _real(run.recipe.data, device, data), pictures)
+    real = real_pictures(run.recipe.data, device, data)
+    right = observer_accuracy(observer.to(device), real, pictures)
     plain = {"observer": {name: estimate.to_json() for name, estimate in right.items()}}
     _keep(run, plain, None, device, time.perf_counter() - started)
     return right
+
+
+def observer_accuracy(
+    observer: Observer, data: Dataset, pictures: int = 5000
+) -> dict[str, Estimate]:
+    """How often an observer names real pictures rightly, by attribute."""
+    device = next(observer.parameters()).device
+    batch = data.examples(torch.arange(pictures, device=device))
+    codes = torch.cat([_judged(observer, x) for x in batch.x.split(1024)])
+    return accuracy(codes.cpu(), batch.y.to("cpu"), observer.vocabulary)
+
+
+def queries_of(vocabulary: Vocabulary, protocol: Protocol) -> list[Concept]:
+    """What a protocol asks, level by level."""
+    levels = protocol.levels or range(len(vocabulary.names), 0, -1)
+    if wrong := [level for level in levels if not 0 <= level <= len(vocabulary.names)]:
+        raise UsageError(
+            f"`levels` has {wrong[0]}; a description says 0 to {len(vocabulary.names)} words."
+        )
+    count = protocol.queries or None
+    return [q for level in levels for q in queries(vocabulary, level, count, protocol.seed)]
+
+
+def held_out(data: Data) -> list[Concept]:
+    """The combinations that a compositional split keeps for the test."""
+    vocabulary = DATASETS[data.name].vocabulary
+    codes = compositional_split(vocabulary.sizes, "test", data.split_seed)
+    return decode(vocabulary, Labels.full(codes))
+
+
+def real_pictures(data: Data, device: torch.device | str, folder: str | None) -> Dataset:
+    """Pictures of the test sources, of all combinations."""
+    return replace(data, compositional=False).open("test", folder=folder).to(device)
 
 
 def plane_of(
@@ -141,10 +224,10 @@ def plane_of(
 
 def compare_runs(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """What is known about some runs, a row each: their training and the scores they have."""
-    return [run.summary() | _scores(run) for run in runs]
+    return [run.summary() | scores_of(run) for run in runs]
 
 
-def _scores(run: Run) -> dict[str, Any]:
+def scores_of(run: Run) -> dict[str, Any]:
     """Correctness and coverage in percent, by level, of a run that has been evaluated."""
     file = run.path / "evaluation.json"
     if not file.is_file():
@@ -157,56 +240,15 @@ def _scores(run: Run) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True)
-class _Asking:
-    """Ask a mind, and real pictures, the same questions in the same way."""
-
-    mind: Mind
-    real: Dataset
-    protocol: Protocol
-    reference: Any
-    progress: Progress | None
-
-    def __call__(self, concepts: Sequence[Concept]) -> Score:
-        return evaluate(
-            partial(self.mind.imagine, fill=self.protocol.fill),
-            self.mind.observer.judge,
-            concepts,
-            samples=self.protocol.samples,
-            base=self.protocol.base,
-            reference=self.reference,
-            seed=self.protocol.seed,
-            note=_HOW[self.protocol.fill],
-            real=self.real.pictures_of,
-            progress=self.progress,
-        )
-
-
 _HOW = {
     True: "open attributes filled in at random",
     False: "experts of open attributes left out of the product",
 }
 
 
-def _queries(mind: Mind, protocol: Protocol) -> list[Concept]:
-    vocabulary = mind.vocabulary
-    levels = protocol.levels or range(len(vocabulary.names), 0, -1)
-    if wrong := [level for level in levels if not 0 <= level <= len(vocabulary.names)]:
-        raise UsageError(
-            f"`levels` has {wrong[0]}; a description says 0 to {len(vocabulary.names)} words."
-        )
-    count = protocol.queries or None
-    return [q for level in levels for q in queries(vocabulary, level, count, protocol.seed)]
-
-
-def _held_out(mind: Mind, run: Run) -> list[Concept]:
-    codes = compositional_split(mind.vocabulary.sizes, "test", run.recipe.data.split_seed)
-    return decode(mind.vocabulary, Labels.full(codes))
-
-
-def _real(data: Data, device: torch.device | str, folder: str | None) -> Dataset:
-    """Pictures of the test sources, of all combinations."""
-    return replace(data, compositional=False).open("test", folder=folder).to(device)
+def _judged(observer: Observer, pictures: Tensor) -> Tensor:
+    """The observer's answers; on a CPU few pictures at once, as many as its caches hold."""
+    return torch.cat([observer.judge(x) for x in pictures.split(2048 if pictures.is_cuda else 16)])
 
 
 def _reference(run: Run, protocol: Protocol, folder: str | None) -> Any:
@@ -218,13 +260,6 @@ def _reference(run: Run, protocol: Protocol, folder: str | None) -> Any:
         )
     data = run.recipe.data.open("train", folder=folder)
     return marginals(data.examples(torch.arange(20_000)).y, data.vocabulary)
-
-
-def _accuracy(observer: Observer, data: Dataset, pictures: int = 5000) -> dict[str, Estimate]:
-    device = next(observer.parameters()).device
-    batch = data.examples(torch.arange(pictures, device=device))
-    codes = torch.cat([observer.judge(x) for x in batch.x.split(500)])
-    return accuracy(codes.cpu(), batch.y.to("cpu"), observer.vocabulary)
 
 
 def _keep(

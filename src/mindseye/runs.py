@@ -17,7 +17,7 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -38,12 +38,13 @@ from mindseye.papers import Recipe
 from mindseye.papers.refitting import refitted
 from mindseye.pictures import save_picture
 from mindseye.tensors import read_tensors, write_tensors
-from mindseye.training import Checkpoints, Record, train
+from mindseye.training import Checkpoints, Plan, Record, queued, side_by_side, train
 from mindseye.version import __version__
 
 __all__ = [
     "BUILTIN",
     "Run",
+    "blank",
     "create",
     "estimate",
     "find",
@@ -51,6 +52,7 @@ __all__ = [
     "load",
     "load_observer",
     "provenance",
+    "train_together",
 ]
 
 BUILTIN = Path(__file__).parent / "builtin"
@@ -88,36 +90,46 @@ class Run:
         return (self.path / "weights.safetensors").exists()
 
     def train(
-        self, device: torch.device | str = "cpu", data: str | None = None
+        self, device: torch.device | str = "cpu", data: str | None = None, *, compiled: bool = True
     ) -> Iterator[Record]:
-        """Train from the start or from the newest checkpoint; records as they come."""
+        """Train from the start or from the newest checkpoint; records as they come.
+
+        Arguments:
+            device: Where to train.
+            data: A folder with the data.
+            compiled: On a GPU, capture whole steps in bfloat16 and replay them.
+        """
+        with closing(self._queued(device, data, compiled)) as work:
+            yield from (record for record in work if record)
+
+    def _queued(
+        self, device: torch.device | str, data: str | None, compiled: bool
+    ) -> Generator[Record | None]:
+        """The same, with a None whenever steps were queued and something else could be done."""
         recipe = self.recipe
         dataset = recipe.data.open(_part(recipe), seed=recipe.training.seed, folder=data).to(device)
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU, on any device
             torch.default_generator.manual_seed(recipe.training.seed)
             model = _fresh(recipe, device)
         with _Log(self.path / "log.jsonl", self._step()) as log:
-            for record in self._stages(model, dataset):
-                log.append(record)
-                if record.kind == "done":
+            for record in self._stages(model, dataset, compiled):
+                if record:
+                    log.append(record)
+                if record and record.kind == "done":
                     write_tensors(self.path / "weights.safetensors", model.state_dict())
                     self._draw_samples()
                 yield record
 
-    def _stages(self, model: nn.Module, dataset: Dataset) -> Iterator[Record]:
+    def _stages(
+        self, model: nn.Module, dataset: Dataset, compiled: bool
+    ) -> Iterator[Record | None]:
         """The records of training, then of refitting if the recipe asks for it."""
         recipe = self.recipe
         refit = recipe.refit.updates and isinstance(model, JointVAE)
-        records = train(
-            model,
-            recipe.bound,
-            _batches(recipe, dataset),
-            recipe.training,
-            checkpoints=self.checkpoints,
-            decayed=_decayed(model),
-        )
-        with closing(records):
-            yield from (record for record in records if not (refit and record.kind == "done"))
+        plan = Plan(recipe.bounds, _batches(recipe, dataset), recipe.training)
+        saves, decayed = self.checkpoints, _decayed(model)
+        with closing(queued(model, plan, saves, decayed, compiled=compiled)) as records:
+            yield from (r for r in records if not (refit and r and r.kind == "done"))
         if refit and isinstance(model, JointVAE):
             saves, seed = Checkpoints(self.path / "refit"), recipe.training.seed
             for record in refitted(model, dataset, recipe.refit, seed=seed, checkpoints=saves):
@@ -130,7 +142,7 @@ class Run:
     def model(self) -> nn.Module:
         """The trained model, on the CPU, ready to use."""
         try:
-            model = _blank(self.recipe)
+            model = blank(self.recipe)
         except UsageError as error:
             raise DataError(f"{self.path / 'recipe.json'}: {error}") from error
         expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
@@ -192,9 +204,34 @@ class Run:
         return sum(checkpoint.step for checkpoint in saved if checkpoint)
 
 
+def train_together(
+    runs: Sequence[Run],
+    device: torch.device | str = "cpu",
+    data: str | None = None,
+    *,
+    compiled: bool = True,
+) -> Generator[tuple[Run, Record]]:
+    """Train several runs at once on one device; their records as they come.
+
+    On a GPU each run's steps are captured and replayed on a stream of its own, so that small
+    kernels of one fill the gaps of another. On a CPU they take turns, which gains nothing. A run
+    whose numbers run away ends with a record 'failed'; the others go on.
+    """
+    work = [run._queued(device, data, compiled) for run in runs]
+    with closing(side_by_side(work)) as records:
+        for number, record in records:
+            yield runs[number], record
+
+
+def blank(recipe: Recipe) -> nn.Module:
+    """A recipe's model without numbers: nothing is initialised that is overwritten anyway."""
+    with torch.device("meta"):
+        return recipe.build()
+
+
 def create(recipe: Recipe, root: str | os.PathLike[str] = "runs") -> Run:
     """A new numbered folder for a recipe."""
-    _blank(recipe)  # a model that cannot be built fails before there is a folder
+    blank(recipe)  # a model that cannot be built fails before there is a folder
     root = Path(root)
     with explained(root):
         root.mkdir(parents=True, exist_ok=True)
@@ -278,14 +315,22 @@ def provenance(device: torch.device | str) -> dict[str, str]:
 
 
 def estimate(
-    recipe: Recipe, device: torch.device | str = "cpu", data: str | None = None
+    recipe: Recipe,
+    device: torch.device | str = "cpu",
+    data: str | None = None,
+    *,
+    compiled: bool = True,
 ) -> dict[str, Any]:
     """Parameters of a recipe's model, and the time it would train here, from a few steps."""
-    trial = recipe.with_settings({"training.steps": "10", "training.log_every": "5"})
+    few = 50 if torch.device(device).type == "cuda" else 5
+    trial = recipe.with_settings({"training.steps": str(2 * few), "training.log_every": str(few)})
     dataset = trial.data.open(_part(trial), folder=data).to(device)
     model = _fresh(trial, device)
     batches, decayed = _batches(trial, dataset), _decayed(model)
-    with closing(train(model, trial.bound, batches, trial.training, decayed=decayed)) as records:
+    steps = train(
+        model, trial.bounds[:1], batches, trial.training, decayed=decayed, compiled=compiled
+    )
+    with closing(steps) as records:
         next(records)  # kernels are chosen and memory is taken in the first steps
         rate = next(records).examples_per_second / trial.training.batch_size
     return {
@@ -296,20 +341,13 @@ def estimate(
 
 
 def _fresh(recipe: Recipe, device: torch.device | str) -> nn.Module:
-    """A recipe's model to train, on its device.
+    """A recipe's model to train, on its device, channels last.
 
-    On a CPU kernels lie channels last: the lean networks then take 0.83 of the time.
+    On a CPU the lean networks then take 0.83 of the time; a GPU's kernels want it so.
     """
     model = recipe.build().to(device)
-    if torch.device(device).type == "cpu":
-        model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] not in stubs
+    model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] not in stubs
     return model
-
-
-def _blank(recipe: Recipe) -> nn.Module:
-    """A recipe's model without numbers: nothing is initialised that is overwritten anyway."""
-    with torch.device("meta"):
-        return recipe.build()
 
 
 class _Log:
@@ -387,6 +425,7 @@ def _part(recipe: Recipe) -> str:
     return "observer" if recipe.model.kind == "observer" else "train"
 
 
-def _batches(recipe: Recipe, dataset: Dataset) -> Callable[[int], tuple[int, Batch]]:
-    """Numbered batches: the number tells a recipe of several stages which one it is in."""
-    return lambda step: (step, dataset.batch(step, recipe.training.batch_size))
+def _batches(recipe: Recipe, dataset: Dataset) -> Callable[..., Batch]:
+    """Batches by their number."""
+    size = recipe.training.batch_size
+    return lambda number, count=1: dataset.batch(number, size, count)

@@ -1,5 +1,7 @@
 """The joint VAE: what its methods return, and what it must not depend on."""
 
+import re
+
 import pytest
 import torch
 from torch.distributions import Bernoulli, Independent, kl_divergence
@@ -7,9 +9,10 @@ from torch.testing import assert_close
 
 from mindseye.concepts import Attribute, Vocabulary
 from mindseye.distributions import Attributes, ProductOfExperts
-from mindseye.errors import UsageError
+from mindseye.errors import UsageError, listed
 from mindseye.labels import Labels, encode
 from mindseye.models import JointVAE, frozen
+from mindseye.networks import NETWORKS
 
 WORDS = Vocabulary(
     [
@@ -125,6 +128,50 @@ def test_the_belief_of_two_words_is_the_product_of_theirs(model):
         encode([WORDS.parse(text) for text in ("4, small", "digit=4", "small")])
     ).base_dist.expand((3, D)).variance.reciprocal()  # fmt: skip
     assert_close(both, one + other - 1)  # the prior's precision is in each of them
+
+
+# Atomic words
+
+
+@pytest.fixture(scope="module")
+def atomic() -> JointVAE:
+    torch.manual_seed(0)
+    return JointVAE(WORDS, SHAPE, D, "lean", width=16, hidden=24, words="atomic").eval()
+
+
+def test_an_atomic_description_has_the_numbers_of_its_own_row(atomic):
+    features = atomic.label_encoder().flatten(0, -2)  # one row for each of 240
+    codes = torch.tensor([concept.codes for concept in WORDS.concepts(K)])
+    row = ((codes[:, 0] * 2 + codes[:, 1]) * 3 + codes[:, 2]) * 4 + codes[:, 3]
+    assert_close(atomic.q_y(Labels.full(codes)).mean, features[row, :D])
+
+
+def test_atomic_words_are_not_multiplied(atomic):
+    digit, size, both = (
+        atomic.q_y(encode([WORDS.parse(text)])).variance.reciprocal()
+        for text in ("digit=4", "small", "4, small")
+    )
+    assert not torch.allclose(both, digit + size - 1, rtol=0.1)
+
+
+@pytest.mark.parametrize("text", ["digit=4", "small, top-left", "3, big, upright"])
+def test_a_partial_atomic_description_has_the_moments_of_those_that_fit(atomic, text):
+    concept = WORDS.parse(text)
+    fitting = [full for full in WORDS.concepts(K) if concept.generalizes(full)]
+    q, each = atomic.q_y(encode([concept])), atomic.q_y(encode(fitting))
+    assert_close(q.mean[0], each.mean.mean(0))
+    assert_close(q.variance[0], each.variance.mean(0) + each.mean.var(0, correction=0))
+
+
+def test_nothing_said_leaves_the_prior_of_atomic_words_too(atomic):
+    q = atomic.q_y(encode([WORDS.root]))
+    assert kl_divergence(q, atomic.prior).item() == 0
+
+
+def test_unknown_kinds_of_words_are_refused():
+    message = r"`words='atomc'` is not known; expected 'factorised' or 'atomic'\. .*'atomic'\?"
+    with pytest.raises(UsageError, match=message):
+        JointVAE(WORDS, SHAPE, D, "lean", words="atomc")
 
 
 # A picture does not depend on its neighbours
@@ -243,6 +290,7 @@ def test_repr_shows_the_factorisation_and_the_vocabulary():
 
 
 def test_unknown_networks_are_refused():
-    message = r"`networks='leen'` is not known; expected 'paper', 'lean' or 'dense'\. .*'lean'\?"
+    known = re.escape(listed(NETWORKS))
+    message = rf"`networks='leen'` is not known; expected {known}\. .*'lean'\?"
     with pytest.raises(UsageError, match=message):
         JointVAE(WORDS, SHAPE, D, "leen")

@@ -6,7 +6,7 @@ from torch import nn
 
 from mindseye.errors import UsageError
 from mindseye.objectives.bound import Bound
-from mindseye.training import Training
+from mindseye.training import Plan, Training
 from mindseye.training.learner import Learner, Stream
 
 
@@ -38,7 +38,7 @@ def batch(step):
 
 def taught(model, bound, batch, options, decayed=()) -> Learner:
     """A learner after all its steps."""
-    learner = Learner(model, bound, batch, options, decayed)
+    learner = Learner(model, Plan([bound], batch, options), decayed)
     learner.advance(options.steps)
     return learner
 
@@ -107,11 +107,11 @@ def test_a_state_is_a_copy_that_another_learner_goes_on_from():
     options = Training(steps=12, learning_rate=0.01, ema=0.9, clip=1.0)
     whole, ours = network(), network()
     last = taught(whole, noisy, batch, options).state()
-    first = Learner(ours, noisy, batch, options, ())
+    first = Learner(ours, Plan([noisy], batch, options))
     first.advance(5)
     state = first.state()
     first.advance(9)
-    other = Learner(network(), noisy, batch, options, ())
+    other = Learner(network(), Plan([noisy], batch, options))
     other.load(state, "a state")
     other.advance(12)
     assert equal(other.model, whole)
@@ -130,9 +130,9 @@ def test_kernels_in_channels_last_keep_their_layout_and_their_numbers():
 
     options = Training(steps=6, learning_rate=0.01, ema=0.9)
     learner = taught(convolution(), size, float, options)
-    half = Learner(convolution(), size, float, options, ())
+    half = Learner(convolution(), Plan([size], float, options))
     half.advance(3)
-    resumed = Learner(convolution(), size, float, options, ())
+    resumed = Learner(convolution(), Plan([size], float, options))
     resumed.load({name: tensor.contiguous() for name, tensor in half.state().items()}, "a file")
     resumed.advance(6)
     assert equal(resumed.model, learner.model)
@@ -167,15 +167,15 @@ def _numbers(seed: int) -> torch.Tensor:
 
 def test_a_model_without_parameters_is_refused():
     with pytest.raises(UsageError, match="`model` has no parameter to train"):
-        Learner(nn.ReLU(), noisy, batch, Training(steps=1), ())
+        Learner(nn.ReLU(), Plan([noisy], batch, Training(steps=1)))
 
 
 def test_weight_decay_needs_something_to_act_on():
     with pytest.raises(UsageError, match=r"`weight_decay` \(=0.01\) has nothing to act on"):
-        Learner(network(), noisy, batch, Training(weight_decay=0.01), ())
+        Learner(network(), Plan([noisy], batch, Training(weight_decay=0.01)))
 
 
 def test_parameters_of_another_model_cannot_be_decayed():
     options, others = Training(weight_decay=0.01), list(network().parameters())
     with pytest.raises(UsageError, match="`decayed` holds a parameter that `model` does not train"):
-        Learner(network(), noisy, batch, options, others)
+        Learner(network(), Plan([noisy], batch, options), others)

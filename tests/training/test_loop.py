@@ -84,7 +84,7 @@ def test_training_finds_the_maximum_of_a_known_bound():
 
 
 def test_records_are_the_means_since_the_last_one():
-    model, targets = Quadratic(), lambda step: torch.tensor([step + 1.0, step + 1.0])
+    model, targets = Quadratic(), lambda step: torch.tensor([step + 1.0, step + 1.0]) / 2
     options = Training(steps=5, batch_size=2, learning_rate=1e-12, log_every=2, beta_warmup=4)
     records = list(train(model, nearness, targets, options))
     assert [(r.kind, r.step) for r in records] == [
@@ -93,11 +93,11 @@ def test_records_are_the_means_since_the_last_one():
         ("train", 5),
         ("done", 5),
     ]
-    assert [r.bound for r in records[:3]] == pytest.approx([-(1 + 4) / 4, -(9 + 16) / 4, -25 / 2])
-    assert [r.terms["error"] for r in records[:3]] == pytest.approx([2.5, 12.5, 25.0])
+    assert [r.bound for r in records[:3]] == pytest.approx([-(1 + 4) / 16, -(9 + 16) / 16, -25 / 8])
+    assert [r.terms["error"] for r in records[:3]] == pytest.approx([0.625, 3.125, 6.25])
     assert [r.terms["beta"] for r in records[:3]] == pytest.approx([0.125, 0.625, 1.0])
     assert [r.beta for r in records[:3]] == [0.25, 0.75, 1.0]
-    assert [r.grad_norm for r in records[:3]] == pytest.approx([2.0, 4.0, 5.0])
+    assert [r.grad_norm for r in records[:3]] == pytest.approx([1.0, 2.0, 2.5])
     assert all(r.examples_per_second > 0 for r in records[:3])
     assert records[0].seconds < records[1].seconds < records[2].seconds == records[3].seconds
 

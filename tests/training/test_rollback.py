@@ -208,7 +208,7 @@ def test_weights_that_are_not_finite_from_the_start_are_refused():
     model = Net()
     with torch.no_grad():
         model.spare[0] = math.inf
-    with pytest.raises(NumericError, match=r"Before the first step, tensor 'model.spare' is not"):
+    with pytest.raises(NumericError, match=r"Before the first step, tensor 'model.spare' was not"):
         next(train(model, bound, batch, OPTIONS))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mindseye.cli.options import Device, Json, ObserverName, Runs, Seed, chosen_device
-from mindseye.cli.output import answer, print_json, table
+from mindseye.cli.output import answer, cell, print_json, table
 
 __all__ = ["compare"]
 
@@ -55,10 +55,4 @@ def compare(
 
 def _print(facts: list[dict[str, Any]]) -> None:
     columns = list(dict.fromkeys(name for fact in facts for name in fact))
-    table([columns, *([_cell(fact.get(name)) for name in columns] for fact in facts)])
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.2f}"
-    return "-" if value is None else str(value)
+    table([columns, *([cell(fact.get(name)) for name in columns] for fact in facts)])

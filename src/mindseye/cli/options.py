@@ -17,10 +17,12 @@ __all__ = [
     "Device",
     "Json",
     "Model",
+    "NoCompile",
     "ObserverName",
     "Runs",
     "Seed",
     "chosen_device",
+    "setting",
 ]
 
 Description = Annotated[
@@ -34,6 +36,12 @@ Model = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same pictures.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 … or auto: cuda where there is one.")]
+NoCompile = Annotated[
+    bool,
+    typer.Option(
+        "--no-compile", help="Take eager float32 steps on a GPU: slower, nothing captured."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Runs = Annotated[str, typer.Option(help="The folder of runs.")]
 DataFolder = Annotated[
@@ -56,3 +64,11 @@ def chosen_device(name: str) -> torch.device:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise UsageError(f"`--device {name}` cannot be used here.", "Try --device cpu.") from error
     return device
+
+
+def setting(text: str) -> tuple[str, str]:
+    """The name and the value of `NAME=VALUE`."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"`--set {text}` has no value.", "Write --set NAME=VALUE.")
+    return name.strip(), value.strip()

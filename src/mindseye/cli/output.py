@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["answer", "bar", "note", "print_json", "table"]
+__all__ = ["answer", "bar", "cell", "duration", "note", "print_json", "table"]
 
 
 def answer(text: str = "") -> None:
@@ -37,6 +37,24 @@ def table(rows: list[list[str]]) -> None:
     for row in rows:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         typer.echo(line.rstrip())
+
+
+def cell(value: Any) -> str:
+    """A value as it stands in a table."""
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    return "-" if value is None else str(value)
+
+
+def duration(seconds: float) -> str:
+    """A time for people.
+
+    >>> [duration(seconds) for seconds in (30, 600, 9000)]
+    ['30 s', '10 min', '2.5 h']
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 @contextmanager

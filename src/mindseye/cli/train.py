@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mindseye.cli.options import DataFolder, Device, Json, Runs, chosen_device
-from mindseye.cli.output import answer, bar, note, print_json
+from mindseye.cli.options import (
+    DataFolder,
+    Device,
+    Json,
+    NoCompile,
+    Runs,
+    chosen_device,
+    setting,
+)
+from mindseye.cli.output import answer, bar, duration, note, print_json
 from mindseye.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,6 +43,7 @@ def train(
     runs: Runs = "runs",
     data: DataFolder = None,
     device: Device = "auto",
+    no_compile: NoCompile = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Print the recipe, its size and its time; no training."),
@@ -52,7 +61,7 @@ def train(
     from mindseye.papers import get_recipe
     from mindseye.runs import create
 
-    settings = dict(_setting(text) for text in set_ or [])
+    settings = dict(setting(text) for text in set_ or [])
     chosen = get_recipe(recipe).with_settings(settings)
     if seed is not None:
         chosen = chosen.with_settings({"training.seed": str(seed)})
@@ -61,10 +70,11 @@ def train(
     if chosen.data.source == "digits":
         note("Drawing scikit-learn's small digits; `mindseye data get mnist` brings MNIST.")
     if dry_run:
-        return _dry_run(chosen, where, data, as_json=json)
+        return _dry_run(chosen, where, data, compiled=not no_compile, as_json=json)
     chosen.data.open("train", folder=data)  # fail before a folder is made
     run = create(chosen, runs)
-    _follow(run, where, data, tensorboard=tensorboard, as_json=json)
+    records = run.train(where, data, compiled=not no_compile)
+    _follow(run, records, tensorboard=tensorboard, as_json=json)
 
 
 def resume(
@@ -72,6 +82,7 @@ def resume(
     runs: Runs = "runs",
     data: DataFolder = None,
     device: Device = "auto",
+    no_compile: NoCompile = False,
     tensorboard: TensorBoard = False,
     json: Json = False,
 ) -> None:
@@ -85,15 +96,16 @@ def resume(
     found = find(run, runs)
     if found.finished:
         raise UsageError(f"{found.path} is finished.", "Train anew with more steps: --set steps=…")
-    _follow(found, chosen_device(device), data, tensorboard=tensorboard, as_json=json)
+    records = found.train(chosen_device(device), data, compiled=not no_compile)
+    _follow(found, records, tensorboard=tensorboard, as_json=json)
 
 
-def _follow(run: Run, device: Any, data: str | None, *, tensorboard: bool, as_json: bool) -> None:
+def _follow(run: Run, records: Iterator[Record], *, tensorboard: bool, as_json: bool) -> None:
     """Train a run under a progress bar, then say what came out."""
     note(f"{run.path}: {run.recipe.about or run.recipe.name}")
     last: Record | None = None
     try:
-        for record in _shown(run, run.train(device, data), tensorboard=tensorboard):
+        for record in _shown(run, records, tensorboard=tensorboard):
             last = record if record.kind == "train" else last
     except KeyboardInterrupt:
         note(f"Interrupted. To go on: mindseye resume {run.path}")
@@ -133,17 +145,19 @@ def _finished(run: Run, last: Record | None, *, as_json: bool) -> None:
         answer(f'Try: mindseye imagine --model {run.path} ""')
 
 
-def _dry_run(recipe: Recipe, device: Any, data: str | None, *, as_json: bool) -> None:
+def _dry_run(
+    recipe: Recipe, device: Any, data: str | None, *, compiled: bool, as_json: bool
+) -> None:
     """What would be trained, how large it is and how long it would take here."""
     from mindseye.runs import estimate
 
-    guess = estimate(recipe, device, data)
+    guess = estimate(recipe, device, data, compiled=compiled)
     if as_json:
         return print_json({"recipe": recipe.to_json(), **guess})
     _show_fields(recipe.to_json())
     answer(f"parameters: {guess['parameters']:,}")
     answer(f"speed here: {guess['steps_per_second']:.2f} steps/s on {device}")
-    answer(f"expected time: {_duration(guess['seconds'])}")
+    answer(f"expected time: {duration(guess['seconds'])}")
 
 
 def _show_fields(value: dict[str, Any], prefix: str = "") -> None:
@@ -152,19 +166,6 @@ def _show_fields(value: dict[str, Any], prefix: str = "") -> None:
             _show_fields(inner, f"{prefix}{name}.")
         else:
             answer(f"{prefix}{name} = {inner}")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError(f"`--set {text}` has no value.", "Write --set NAME=VALUE.")
-    return name.strip(), value.strip()
 
 
 class _tensorboard:

@@ -3,11 +3,12 @@ r"""Independent categorical attributes, $p(y \mid z) = \prod_k \mathrm{Cat}(y_k 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 
 import torch
 from torch import Tensor
 
+from mindseye.kernels import wanted
 from mindseye.labels import Labels
 
 __all__ = ["Attributes"]
@@ -25,9 +26,13 @@ class Attributes:
     """
 
     def __init__(self, logits: Tensor, sizes: Sequence[int]):
-        self.sizes = tuple(sizes)
-        inside = _inside(self.sizes, logits.shape[-1], logits.device)
-        self.log_probs = logits.masked_fill(~inside, -torch.inf).log_softmax(-1)
+        self.logits, self.sizes = logits, tuple(sizes)
+
+    @cached_property
+    def log_probs(self) -> Tensor:
+        """Log-probabilities, float32, `(..., K, V)`; minus infinity in the padding."""
+        inside = _inside(self.sizes, self.logits.shape[-1], self.logits.device)
+        return self.logits.float().masked_fill(~inside, -torch.inf).log_softmax(-1)
 
     @property
     def probs(self) -> Tensor:
@@ -41,6 +46,10 @@ class Attributes:
 
     def log_prob(self, labels: Labels) -> Tensor:
         r"""$\log p(y_\mathcal{O}) = \sum_{k \in \mathcal{O}} \log \pi_{k, y_k}$, shape `(...)`."""
+        if wanted(self.logits) and self.logits.ndim == 3:
+            from mindseye.kernels.words import Chosen
+
+            return Chosen.apply(self.logits, *labels, _sizes(self.sizes, self.logits.device))
         chosen = self.log_probs.gather(-1, labels.codes[..., None]).squeeze(-1)  # (..., K)
         return torch.where(labels.observed, chosen, 0.0).sum(-1)
 
@@ -53,6 +62,12 @@ class Attributes:
         """The marginals of an equal mixture along a batch dimension."""
         averaged = members.log_probs.logsumexp(dim)
         return cls(averaged, members.sizes)
+
+
+@cache
+def _sizes(sizes: tuple[int, ...], device: torch.device) -> Tensor:
+    """The sizes on a device; copied there once."""
+    return torch.tensor(sizes, device=device)
 
 
 @cache

@@ -19,13 +19,15 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.distributions import Independent, Normal
-from torch.types import _size
+from torch.distributions import Normal
+
+from mindseye.distributions.normal import DiagonalNormal
+from mindseye.kernels import wanted
 
 __all__ = ["ProductOfExperts"]
 
 
-class ProductOfExperts(Independent):
+class ProductOfExperts(DiagonalNormal):
     r"""The product of the observed experts and the standard normal.
 
     It is a diagonal normal, so `kl_divergence`, `rsample` and `log_prob` are exact. Precisions are
@@ -47,11 +49,7 @@ class ProductOfExperts(Independent):
     def __init__(self, loc: Tensor, log_scale: Tensor, observed: Tensor):
         self.observed = observed
         self._experts = loc, log_scale
-        super().__init__(
-            Normal(*_multiplied(loc, log_scale, observed), validate_args=False),
-            1,
-            validate_args=False,
-        )
+        super().__init__(*_multiplied(loc, log_scale, observed))
 
     @property
     def experts(self) -> Normal:
@@ -59,13 +57,13 @@ class ProductOfExperts(Independent):
         loc, log_scale = self._experts
         return Normal(loc, log_scale.exp(), validate_args=False)
 
-    def expand(self, batch_shape: _size, _instance: None = None) -> Independent:
-        """A view of the product (no longer of its experts) with a larger batch."""
-        return Independent(self.base_dist, 1, validate_args=False).expand(batch_shape)
-
 
 def _multiplied(loc: Tensor, log_scale: Tensor, observed: Tensor) -> tuple[Tensor, Tensor]:
     """The mean and the standard deviation of the product, each `(B, D)`."""
+    if wanted(loc) and loc.ndim == 3:
+        from mindseye.kernels.words import Product
+
+        return Product.apply(loc, log_scale, observed)
     log_precision = (-2 * log_scale).masked_fill(~observed[..., None], -torch.inf)  # (B, K, D)
     prior = torch.zeros_like(log_precision[..., :1, :])
     total = torch.cat([prior, log_precision], -2).logsumexp(-2)  # (B, D)

@@ -22,16 +22,18 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.distributions import Bernoulli, Distribution, Independent
+from torch.distributions import Distribution, Independent
 
 from mindseye.concepts import Vocabulary
 from mindseye.distributions import (
     Attributes,
+    Pixels,
     ProductOfExperts,
     diagonal_normal,
+    moment_matched,
     standard_normal,
 )
-from mindseye.distributions.normal import soft_bounded
+from mindseye.distributions.normal import loc_and_log_scale
 from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.labels import Labels
 from mindseye.networks import (
@@ -40,7 +42,9 @@ from mindseye.networks import (
     AttributeTower,
     ImageNetworks,
     ParallelMLP,
+    SymbolTower,
 )
+from mindseye.streams import side_by_side
 
 __all__ = ["JointModel", "JointVAE", "frozen"]
 
@@ -56,6 +60,11 @@ class JointModel(Protocol):
     @property
     def decoders(self) -> list[nn.Module]:
         """The modules of p(x|z) and p(y|z)."""
+        ...
+
+    @property
+    def image_readers(self) -> list[nn.Module]:
+        """The modules of q(z|x)."""
         ...
 
     def p_x(self, z: Tensor) -> Any:
@@ -89,6 +98,9 @@ class JointVAE(nn.Module):
         q(z | y_O)   ∝ p(z) ∏_{k ∈ O} N(mlp_k(embed_k(y_k)))
         q(z | x, y)  = N(mlp(mlp(conv(x)), mlp_1(embed_1(y_1)), …))
 
+    With atomic words a description is one symbol, q(z | y) = N(mlp(embed(y))), and a partial one
+    is the Gaussian that has the moments of all symbols that fit: see `moment_matched`.
+
     Arguments:
         vocabulary: The attributes.
         shape: Channels, height and width of a picture.
@@ -96,6 +108,7 @@ class JointVAE(nn.Module):
         networks: Which pair of image networks, a key of `NETWORKS`.
         width: Channels of the decoder's first layer; the pair's default if 0.
         hidden: Width of the dense layers; the pair's default if 0.
+        words: What q(z|y) embeds: "factorised", each word by itself, or "atomic".
     """
 
     def __init__(
@@ -106,6 +119,7 @@ class JointVAE(nn.Module):
         networks: str = "paper",
         width: int = 0,
         hidden: int = 0,
+        words: str = "factorised",
     ):
         super().__init__()
         pair = _pair(networks)
@@ -115,7 +129,7 @@ class JointVAE(nn.Module):
         self.image_decoder = pair.decoder(latent, shape, width)
         self.label_decoder = ParallelMLP(len(sizes), [latent, 128, 128, max(sizes)])
         self.image_encoder = _ImageEncoder(pair, shape, width, [*dense, 2 * latent])
-        self.label_encoder = AttributeTower(sizes, dense, 2 * latent)
+        self.label_encoder = _tower(words)(sizes, dense, 2 * latent)
         self.joint_encoder = _JointEncoder(pair, shape, sizes, width, hidden, 2 * latent)
 
     @property
@@ -125,30 +139,36 @@ class JointVAE(nn.Module):
 
     def p_x(self, z: Tensor) -> Distribution:
         """p(x|z), over pictures `(C, H, W)`."""
-        logits = self.image_decoder(z).float()
-        return Independent(Bernoulli(logits=logits, validate_args=False), 3, validate_args=False)
+        return Pixels(self.image_decoder(z).float())
 
     def p_y(self, z: Tensor) -> Attributes:
         """p(y|z), over labels, which may be partial."""
         logits = self.label_decoder(z.expand(len(self.vocabulary.sizes), *z.shape))  # (K, B, V)
-        return Attributes(logits.float().movedim(0, -2), self.vocabulary.sizes)
+        return Attributes(logits.movedim(0, -2), self.vocabulary.sizes)
 
     def q_x(self, x: Tensor) -> Distribution:
         """q(z|x)."""
-        return diagonal_normal(*_loc_and_log_scale(self.image_encoder(x)))
+        return diagonal_normal(*loc_and_log_scale(self.image_encoder(x)))
 
-    def q_y(self, y: Labels) -> ProductOfExperts:
-        """q(z|y_O): the product of the prior and one expert per observed word."""
-        return ProductOfExperts(*_loc_and_log_scale(self.label_encoder(y.codes)), y.observed)
+    def q_y(self, y: Labels) -> Independent:
+        """q(z|y_O): the product of the prior and one expert per observed word, or a symbol's."""
+        if isinstance(self.label_encoder, SymbolTower):
+            return moment_matched(*loc_and_log_scale(self.label_encoder()), y)
+        return ProductOfExperts(*loc_and_log_scale(self.label_encoder(y.codes)), y.observed)
 
     def q_xy(self, x: Tensor, y: Labels) -> Distribution:
         """q(z|x,y), for labels that leave nothing open."""
-        return diagonal_normal(*_loc_and_log_scale(self.joint_encoder(x, y.codes)))
+        return diagonal_normal(*loc_and_log_scale(self.joint_encoder(x, y.codes)))
 
     @property
     def decoders(self) -> list[nn.Module]:
         """The generative half, p(x|z) and p(y|z)."""
         return [self.image_decoder, self.label_decoder]
+
+    @property
+    def image_readers(self) -> list[nn.Module]:
+        """The modules of q(z|x)."""
+        return [self.image_encoder]
 
     def decayed(self) -> list[nn.Parameter]:
         """The weights the paper regularises: those of p(y|z)."""
@@ -219,7 +239,8 @@ class _JointEncoder(nn.Module):
         self.fusion = MLP([hidden * (1 + len(sizes)), hidden, hidden, out])
 
     def forward(self, x: Tensor, codes: Tensor) -> Tensor:
-        branches = torch.cat([self.image(x), self.words(codes).flatten(1)], 1)
+        image, words = side_by_side(lambda: self.image(x), lambda: self.words(codes).flatten(1))
+        branches = torch.cat([image, words], 1)
         return self.fusion(nn.functional.elu(branches))
 
 
@@ -229,11 +250,6 @@ def _prior(latent: int, device: torch.device) -> Distribution:
     return standard_normal(torch.zeros(latent, device=device))
 
 
-def _loc_and_log_scale(features: Tensor) -> tuple[Tensor, Tensor]:
-    loc, log_scale = features.float().chunk(2, -1)
-    return loc, soft_bounded(log_scale)
-
-
 def _pair(name: str) -> ImageNetworks:
     if name not in NETWORKS:
         raise UsageError(
@@ -241,3 +257,13 @@ def _pair(name: str) -> ImageNetworks:
             did_you_mean(name, NETWORKS),
         )
     return NETWORKS[name]
+
+
+def _tower(words: str) -> type[AttributeTower] | type[SymbolTower]:
+    towers = {"factorised": AttributeTower, "atomic": SymbolTower}
+    if words not in towers:
+        raise UsageError(
+            f"`words={words!r}` is not known; expected {listed(towers)}.",
+            did_you_mean(words, towers),
+        )
+    return towers[words]

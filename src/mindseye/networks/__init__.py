@@ -1,6 +1,6 @@
 """Tensors to tensors: the blocks every model is built from; no probability in here."""
 
-from mindseye.networks.attributes import AttributeTower
+from mindseye.networks.attributes import AttributeTower, SymbolTower
 from mindseye.networks.convolutional import NETWORKS, ImageNetworks
 from mindseye.networks.dense import MLP, ParallelMLP
 
@@ -10,4 +10,5 @@ __all__ = [
     "AttributeTower",
     "ImageNetworks",
     "ParallelMLP",
+    "SymbolTower",
 ]

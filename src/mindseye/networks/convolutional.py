@@ -2,13 +2,15 @@
 
 `paper`  The networks of Vedantam et al. (2018, A.4): DCGAN. Where text and code differ the code is
          taken, since it made the published numbers; `docs/papers.md` lists the differences.
+`slim`   The paper's decoder at a quarter of its width, encoders without layers at full
+         resolution, and half as many dense layers: as good a bound in a third of the time on a
+         GPU (`docs/performance.md`).
 `lean`   For people without a GPU: pictures are folded into 16 channels of a quarter of the size
          before the first convolution and unfolded after the last, so that no layer works at full
          resolution. Chosen by measurement: `benchmarks/networks.py`.
-
 `dense`  No convolutions, for small pictures such as MNIST's own (MNIST-2bit).
 
-`paper` and `lean` want square pictures of 64 pixels.
+`paper`, `slim` and `lean` want square pictures of 64 pixels.
 """
 
 from __future__ import annotations
@@ -19,9 +21,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from mindseye.errors import UsageError
+from mindseye.kernels import wanted
 from mindseye.networks.dense import MLP, initialised
+from mindseye.networks.normalised import BatchNormELU, Block, StridedConv
 
 __all__ = [
     "NETWORKS",
@@ -34,6 +39,9 @@ __all__ = [
 ]
 
 Shape = tuple[int, int, int]
+
+_STRIDED = (5, 2)
+"""Kernel and stride of the convolutions that read folded maps."""
 
 
 class ConvEncoder(nn.Sequential):
@@ -59,13 +67,14 @@ class ConvEncoder(nn.Sequential):
     ):
         layers: list[nn.Module] = [nn.PixelUnshuffle(fold)] if fold > 1 else []
         before, side = shape[0] * fold**2, shape[1] // fold
-        for i, (after, kernel, stride, padding) in enumerate(
-            zip(channels, kernels, strides, paddings, strict=True)
+        following = [*zip(kernels[1:], strides[1:], strict=True), None]
+        for after, kernel, stride, padding, then in zip(
+            channels, kernels, strides, paddings, following, strict=True
         ):
-            last = i == len(channels) - 1
-            layers.append(initialised(nn.Conv2d(before, after, kernel, stride, padding, bias=last)))
-            layers += [] if last else [_batch_norm(after)]
-            layers.append(nn.ELU())
+            kind = StridedConv if (kernel, stride) == _STRIDED and before > 1 else nn.Conv2d
+            conv = kind(before, after, kernel, stride, padding, bias=then is None)
+            norm = BatchNormELU(after, fold=then == _STRIDED and side % 2 == 0) if then else None
+            layers += [Block(initialised(conv), norm)] if norm else [initialised(conv), nn.ELU()]
             before, side = after, (side + 2 * padding - kernel) // stride + 1
         super().__init__(*layers, nn.Flatten())
         self.features = before * side**2
@@ -97,15 +106,46 @@ class DCGANDecoder(nn.Module):
         super().__init__()
         _expect_64(shape)
         widths = [width, width // 2, width // 4, width // 8]
-        first = nn.ConvTranspose2d(latent, width, 4, bias=False)
-        layers: list[nn.Module] = [initialised(first), _batch_norm(width), nn.ELU()]
+        layers: list[nn.Module] = [_First(latent, width), BatchNormELU(width)]
         for before, after in pairwise(widths):
-            layers += [_doubling(before, after, bias=False), _batch_norm(after), nn.ELU()]
-        self.layers = nn.Sequential(*layers, _doubling(widths[-1], shape[0], bias=True))
+            doubling = nn.ConvTranspose2d(before, after, 5, 2, 2, output_padding=1, bias=False)
+            layers += [initialised(doubling), BatchNormELU(after)]
+        self.layers = nn.Sequential(*layers, _Last(widths[-1], shape[0]))
 
     def forward(self, z: Tensor) -> Tensor:
         """Map `(B, D)` to `(B, C, 64, 64)`."""
         return self.layers(z[:, :, None, None])
+
+
+class _First(nn.ConvTranspose2d):
+    """A transposed convolution of one pixel to 4 by 4, as the matrix product it is."""
+
+    def __init__(self, before: int, after: int):
+        super().__init__(before, after, 4, bias=False)
+        initialised(self)
+
+    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
+        """Map `(B, D, 1, 1)` to `(B, C, 4, 4)`, channels last."""
+        matrix = self.weight.permute(0, 2, 3, 1).flatten(1)  # (D, 16 C)
+        return (input.flatten(1) @ matrix).view(-1, 4, 4, self.out_channels).permute(0, 3, 1, 2)
+
+
+class _Last(nn.ConvTranspose2d):
+    """A transposed convolution to twice the side; on a GPU, for one channel, a product and sums."""
+
+    def __init__(self, before: int, after: int):
+        super().__init__(before, after, 5, 2, 2, output_padding=1)
+        initialised(self)
+
+    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
+        """Map `(B, C, H, W)` to `(B, C', 2H, 2W)`."""
+        if self.out_channels > 1 or not wanted(input):
+            return super().forward(input)
+        from mindseye.kernels.overlap import TAPS, Overlap
+
+        assert self.bias is not None
+        matrix = pad(self.weight.flatten(1), (0, TAPS - 25))  # (C, 32)
+        return Overlap.apply(input.permute(0, 2, 3, 1) @ matrix) + self.bias
 
 
 class FoldedDecoder(nn.Module):
@@ -122,19 +162,15 @@ class FoldedDecoder(nn.Module):
         _expect_64(shape)
         self.dense = initialised(nn.Linear(latent, width * 16))
         self.layers = nn.Sequential(
-            _batch_norm(width),
-            nn.ELU(),
+            BatchNormELU(width),
             initialised(nn.Conv2d(width, width * 4, 3, padding=1, bias=False)),
             nn.PixelShuffle(2),  # (B, width, 8, 8)
-            _batch_norm(width),
-            nn.ELU(),
+            BatchNormELU(width),
             initialised(nn.Conv2d(width, width * 2, 3, padding=1, bias=False)),
             nn.PixelShuffle(2),  # (B, width / 2, 16, 16)
-            _batch_norm(width // 2),
-            nn.ELU(),
+            BatchNormELU(width // 2),
             initialised(nn.Conv2d(width // 2, width // 2, 3, padding=1, bias=False)),
-            _batch_norm(width // 2),
-            nn.ELU(),
+            BatchNormELU(width // 2),
             initialised(nn.Conv2d(width // 2, 16 * shape[0], 3, padding=1)),
             nn.PixelShuffle(4),  # (B, C, 64, 64)
         )
@@ -189,6 +225,12 @@ def _paper_encoder(shape: Shape, width: int) -> ConvEncoder:
     return ConvEncoder(shape, 1, [32, 64, 128, 16], [5, 5, 5, 1], [1, 2, 2, 1], [2, 2, 0, 0])
 
 
+def _slim_encoder(shape: Shape, width: int) -> ConvEncoder:
+    del width
+    _expect_64(shape)
+    return ConvEncoder(shape, 1, [32, 64, 16], [5, 5, 1], [2, 2, 1], [2, 0, 0])
+
+
 def _lean_encoder(shape: Shape, width: int) -> ConvEncoder:
     _expect_64(shape)
     return ConvEncoder(shape, 4, [width // 2, width, width], [3, 3, 3], [1, 2, 2], [1, 1, 1])
@@ -196,20 +238,10 @@ def _lean_encoder(shape: Shape, width: int) -> ConvEncoder:
 
 NETWORKS: dict[str, ImageNetworks] = {
     "paper": ImageNetworks(_paper_encoder, DCGANDecoder, width=1024, hidden=512, depth=4),
+    "slim": ImageNetworks(_slim_encoder, DCGANDecoder, width=256, hidden=256, depth=2),
     "lean": ImageNetworks(_lean_encoder, FoldedDecoder, width=64, hidden=256, depth=2),
     "dense": ImageNetworks(DenseEncoder, DenseDecoder, width=512, hidden=512, depth=1),
 }
-
-
-def _doubling(before: int, after: int, *, bias: bool) -> nn.Module:
-    """A transposed convolution that doubles the side of its input."""
-    conv = nn.ConvTranspose2d(before, after, 5, stride=2, padding=2, output_padding=1, bias=bias)
-    return initialised(conv)
-
-
-def _batch_norm(channels: int) -> nn.Module:
-    """Batch normalisation with the authors' ε; its averages follow the last hundred batches."""
-    return nn.BatchNorm2d(channels, eps=1e-3, momentum=0.01)
 
 
 def _expect_64(shape: Shape) -> None:

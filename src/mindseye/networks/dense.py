@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
+
+from mindseye.kernels import wanted
 
 __all__ = ["MLP", "ParallelMLP", "initialised", "truncated_normal"]
 
@@ -23,6 +26,16 @@ class MLP(nn.Sequential):
         for width, following in pairwise(sizes):
             layers += [initialised(nn.Linear(width, following)), nn.ELU()]
         super().__init__(*layers[:-1])
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Map `(B, first size)` to `(B, last size)`."""
+        if not (self.training and wanted(input)):
+            return super().forward(input)
+        *hidden, last = self.children()
+        for layer in hidden[::2]:
+            assert isinstance(layer, nn.Linear)
+            input = _bias_elu(input @ layer.weight.T, layer.bias)
+        return last(input)
 
 
 class ParallelMLP(nn.Module):
@@ -45,12 +58,25 @@ class ParallelMLP(nn.Module):
         """Map `(K, B, first size)` to `(K, B, last size)`."""
         last = len(self.weights) - 1
         for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            if i < last and wanted(x):
+                x = _bias_elu(x @ weight, bias)
+                continue
             x = torch.baddbmm(bias, x, weight)
             x = nn.functional.elu(x) if i < last else x
         return x
 
 
-def initialised(layer: nn.Linear | nn.Conv2d | nn.ConvTranspose2d) -> nn.Module:
+def _bias_elu(x: Tensor, bias: Tensor) -> Tensor:
+    """ELU of x + bias, one kernel each way."""
+    from mindseye.kernels.dense import BiasELU
+
+    return BiasELU.apply(x, bias)
+
+
+_Layer = TypeVar("_Layer", nn.Linear, nn.Conv2d, nn.ConvTranspose2d)
+
+
+def initialised(layer: _Layer) -> _Layer:
     """Truncated normal weights of variance 1/fan-in and zero biases, as the authors' library."""
     if isinstance(layer, nn.ConvTranspose2d):
         # An output pixel is reached by 1/stride² of the kernel's entries.

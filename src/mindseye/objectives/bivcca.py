@@ -29,6 +29,7 @@ from mindseye.models.joint import JointModel
 from mindseye.objectives.bound import Bound
 from mindseye.objectives.elbo import bound_under
 from mindseye.objectives.registry import objective
+from mindseye.streams import side_by_side
 
 __all__ = ["bivcca"]
 
@@ -44,6 +45,8 @@ def bivcca(
     beta: float = 1.0,
 ) -> Bound:
     """μ times the bound under q(z|x) and 1 - μ times the bound under q(z|y)."""
-    image = bound_under(vae.q_x(x), vae, x, y, name="qx", lam=lam, beta=beta)
-    words = bound_under(vae.q_y(y), vae, x, y, name="qy", lam=lam, beta=beta)
+    image, words = side_by_side(
+        lambda: bound_under(vae.q_x(x), vae, x, y, name="qx", lam=lam, beta=beta),
+        lambda: bound_under(vae.q_y(y), vae, x, y, name="qy", lam=lam, beta=beta),
+    )
     return Bound(mu * image.value + (1 - mu) * words.value, image.terms | words.terms)

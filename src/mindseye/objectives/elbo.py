@@ -31,6 +31,7 @@ from torch.distributions import Distribution, kl_divergence
 from mindseye.models.joint import JointModel
 from mindseye.objectives.bound import Bound
 from mindseye.objectives.registry import objective
+from mindseye.streams import side_by_side
 
 __all__ = ["bound_under", "image_elbo", "joint_elbo", "words_elbo"]
 
@@ -65,7 +66,7 @@ def bound_under(
 ) -> Bound:
     """The bound of picture and words under any posterior; `name` labels its terms."""
     z = q.rsample()
-    log_px, log_py = vae.p_x(z).log_prob(x), vae.p_y(z).log_prob(y)
+    log_px, log_py = side_by_side(lambda: vae.p_x(z).log_prob(x), lambda: vae.p_y(z).log_prob(y))
     kl = kl_divergence(q, vae.prior)
     terms = {f"log_px_{name}": log_px, f"log_py_{name}": log_py, f"kl_{name}_p": kl}
     return Bound(log_px + lam * log_py - beta * kl, terms)

@@ -27,6 +27,7 @@ from mindseye.models.joint import JointModel
 from mindseye.objectives.bound import Bound
 from mindseye.objectives.elbo import bound_under
 from mindseye.objectives.registry import objective
+from mindseye.streams import side_by_side
 
 __all__ = ["jmvae"]
 
@@ -42,8 +43,8 @@ def jmvae(
     beta: float = 1.0,
 ) -> Bound:
     """The joint bound less α times the divergences of the joint posterior from the single ones."""
-    q = vae.q_xy(x, y)
+    q, q_y, q_x = side_by_side(lambda: vae.q_xy(x, y), lambda: vae.q_y(y), lambda: vae.q_x(x))
     joint = bound_under(q, vae, x, y, name="qxy", lam=lam, beta=beta)
-    kl_qy, kl_qx = kl_divergence(q, vae.q_y(y)), kl_divergence(q, vae.q_x(x))
+    kl_qy, kl_qx = kl_divergence(q, q_y), kl_divergence(q, q_x)
     terms = {"kl_qxy_qy": kl_qy, "kl_qxy_qx": kl_qx}
     return Bound(joint.value - alpha * (kl_qy + kl_qx), joint.terms | terms)

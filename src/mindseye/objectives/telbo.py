@@ -36,6 +36,7 @@ from mindseye.models.joint import JointModel, frozen
 from mindseye.objectives.bound import Bound
 from mindseye.objectives.elbo import image_elbo, joint_elbo, words_elbo
 from mindseye.objectives.registry import objective
+from mindseye.streams import side_by_side
 
 __all__ = ["semi_supervised", "telbo", "unimodal_bounds", "with_words_left_out"]
 
@@ -52,8 +53,10 @@ def telbo(
     drop: float = 0.0,
 ) -> Bound:
     """The three bounds at once."""
-    joint = joint_elbo(vae, x, y, lam=lam, beta=beta)
-    unimodal = unimodal_bounds(vae, x, y, gamma=gamma, beta=beta, drop=drop)
+    joint, unimodal = side_by_side(
+        lambda: joint_elbo(vae, x, y, lam=lam, beta=beta),
+        lambda: unimodal_bounds(vae, x, y, gamma=gamma, beta=beta, drop=drop),
+    )
     return Bound(joint.value + unimodal.value, joint.terms | unimodal.terms)
 
 
@@ -70,8 +73,10 @@ def unimodal_bounds(
     """elbo(x) + elbo(y) for q(z|x) and q(z|y) only: the second stage, after the joint model."""
     said = with_words_left_out(y, drop) if drop else y
     with frozen(vae.decoders):
-        image = image_elbo(vae, x, beta=beta)
-        words = words_elbo(vae, said, gamma=gamma, beta=beta)
+        image, words = side_by_side(
+            lambda: image_elbo(vae, x, beta=beta),
+            lambda: words_elbo(vae, said, gamma=gamma, beta=beta),
+        )
     return Bound(image.value + words.value, image.terms | words.terms)
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from torch import nn
@@ -48,6 +49,9 @@ class Model:
     hidden: int = 0
     """Width of the dense layers; 0 for the networks' own."""
 
+    words: str = "factorised"
+    """factorised (an expert for each word) or atomic (a symbol for each full description)."""
+
     def __post_init__(self) -> None:
         if self.kind not in ("joint", "observer"):
             raise UsageError(f"`kind={self.kind!r}` is not known; expected 'joint' or 'observer'.")
@@ -59,7 +63,8 @@ class Model:
         """A fresh model."""
         if self.kind == "observer":
             return Observer(vocabulary, shape, self.networks, self.width or 32)
-        return JointVAE(vocabulary, shape, self.latent, self.networks, self.width, self.hidden)
+        sizes = (self.width, self.hidden)
+        return JointVAE(vocabulary, shape, self.latent, self.networks, *sizes, words=self.words)
 
 
 @dataclass(frozen=True)
@@ -160,14 +165,10 @@ class Recipe:
         dataset = DATASETS[self.data.name]
         return self.model.build(dataset.vocabulary, dataset.shape)
 
-    def bound(self, model: nn.Module, numbered: tuple[int, Batch], beta: float) -> Bound:
-        """The bound of batch number `step`, by the objective of its stage."""
-        step, batch = numbered
-        steps = self.training.steps  # numbers beyond it come after a rollback
-        stage = self.stages[step % steps * len(self.stages) // steps]
-        weights = stage.weights | {k: v for k, v in self.weights.items() if k in stage.weights}
-        weights["beta"] *= beta
-        return stage.function(model, batch.x, batch.y, **weights)
+    @property
+    def bounds(self) -> list[Callable[[nn.Module, Batch, Any], Bound]]:
+        """The bound of every stage, as a function of a model, a batch and the warm-up of β."""
+        return [partial(_bound, stage, self.weights) for stage in self.stages]
 
     def with_settings(self, settings: Mapping[str, str]) -> Recipe:
         """The recipe with some fields changed, given as text: `{"steps": "200", "lam": "10"}`.
@@ -207,6 +208,16 @@ def get_recipe(name: str) -> Recipe:
             did_you_mean(name, RECIPES) or "`mindseye list --recipes` lists them.",
         )
     return RECIPES[name]
+
+
+def _bound(
+    stage: Objective, given: Mapping[str, float], model: nn.Module, batch: Batch, beta: Any
+) -> Bound:
+    """The bound of one stage; the warm-up multiplies the β of those that have one."""
+    weights = stage.weights | {k: v for k, v in given.items() if k in stage.weights}
+    if "beta" in weights:
+        weights["beta"] *= beta
+    return stage.function(model, batch.x, batch.y, **weights)
 
 
 def _settings(made: Recipe) -> list[str]:

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from mindseye.training.averaging import Average
 from mindseye.training.checkpoints import Checkpoint, Checkpoints
-from mindseye.training.loop import Record, Training, train
+from mindseye.training.loop import Record, Training, queued, side_by_side, train
+from mindseye.training.plan import Plan
 
 __all__ = [
     "Average",
     "Checkpoint",
     "Checkpoints",
+    "Plan",
     "Record",
     "Training",
+    "queued",
+    "side_by_side",
     "train",
 ]

@@ -6,37 +6,39 @@ read when a record is due. Everything a step depends on (weights, moments, avera
 counters) is in one dictionary of tensors, so a run that was stopped or killed goes on as if nothing
 had happened; on one machine's CPU to the last bit.
 
-At least every 100 steps all numbers are checked. When one is not finite, training goes back to the
-last state that was, with half the learning rate, other batches and other noise.
+At least every 100 steps all numbers are checked. When one is not finite, or when the bound has
+fallen far behind its own history, training goes back to the last good state, with half the learning
+rate, other batches and other noise.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections import deque
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import nn
 
 from mindseye.errors import DataError, MindseyeError, NumericError, UsageError
 from mindseye.training.checkpoints import Checkpoints
+from mindseye.training.history import History
 from mindseye.training.learner import Learner
+from mindseye.training.plan import BoundOf, Plan
 from mindseye.training.schedules import PATIENCE, Training
 
-if TYPE_CHECKING:
-    from mindseye.objectives.bound import Bound
-
-__all__ = ["Record", "Training", "train"]
+__all__ = ["Record", "Training", "queued", "side_by_side", "train"]
 
 
 @dataclass(frozen=True)
 class Record:
     """What happened up to a record, checkpoint, rollback or the end: a line of the log."""
 
-    kind: str  # 'train', 'checkpoint', 'rollback' or 'done'
+    kind: str  # 'train', 'checkpoint', 'rollback', 'failed' or 'done'
     step: int  # updates made so far
     seconds: float  # spent on updates, earlier parts of a resumed run included
     examples_per_second: float = math.nan  # since the last record of training
@@ -55,13 +57,14 @@ class Record:
 
 def train(
     model: nn.Module,
-    bound: Callable[[nn.Module, Any, float], Bound],
-    batch: Callable[[int], Any],
+    bound: BoundOf | Sequence[BoundOf],
+    batch: Callable[..., Any],
     options: Training,
     *,
     checkpoints: Checkpoints | None = None,
     decayed: Collection[nn.Parameter] = (),
     resume: bool = True,
+    compiled: bool = False,
 ) -> Generator[Record, None, None]:
     """Raise the bound of a model step by step, and yield records of how it goes.
 
@@ -72,22 +75,71 @@ def train(
 
     Arguments:
         model: The module to train, on its device; parameters that need no gradient stay.
-        bound: Called with the model, a batch and the weight of the KL term.
+        bound: Called with the model, a batch and the weight of the KL term; several are stages of
+            equal length, one after the other, each with schedules of its own.
         batch: The batch of a number, a pure function of it. After a rollback the numbers go on
-            beyond `steps`, so that other batches come.
+            beyond `steps`, so that other batches come. Compiled training calls it with a number on
+            the device and a count, for so many batches one behind the other.
         options: How long and how fast.
         checkpoints: Where to save, if anywhere. Whatever ends the loop early, the last good state
             is saved first, if it can be.
         decayed: The parameters that weight decay acts on.
         resume: Go on from the newest checkpoint; without it, the folder must have none.
+        compiled: On a GPU, capture whole steps in bfloat16 and replay them.
     """
-    learner = Learner(model, bound, batch, options, decayed)
+    bounds = [bound] if callable(bound) else list(bound)
+    plan = Plan(bounds, batch, options)
+    with closing(queued(model, plan, checkpoints, decayed, resume, compiled)) as work:
+        yield from (record for record in work if record)
+
+
+def side_by_side(trainings: Sequence[Generator[Record | None]]) -> Generator[tuple[int, Record]]:
+    """The records of several trainings, each with its number, as they take turns.
+
+    Whenever one has queued steps on the device, the next gets its turn: their steps overlap. One
+    whose numbers run away ends with a record 'failed', and the others go on.
+    """
+    waiting = deque(enumerate(trainings))
+    last = dict.fromkeys(range(len(trainings)), Record("train", 0, 0.0))
+    with ExitStack() as stack:
+        for training in trainings:
+            stack.enter_context(closing(training))
+        while waiting:
+            number, training = waiting[0]
+            try:
+                record = next(training)
+            except StopIteration:
+                waiting.popleft()
+                continue
+            except NumericError as error:
+                waiting.popleft()
+                record = replace(last[number], kind="failed", note=str(error))
+            if record is None:  # its steps are queued
+                waiting.rotate(-1)
+            else:
+                last[number] = record
+                yield number, record
+
+
+def queued(
+    model: nn.Module,
+    plan: Plan,
+    checkpoints: Checkpoints | None = None,
+    decayed: Collection[nn.Parameter] = (),
+    resume: bool = True,
+    compiled: bool = False,
+) -> Generator[Record | None]:
+    """What `train` does; yields None after steps were queued, before it waits for them."""
+    options = plan.options
+    learner = Learner(model, plan, decayed, compiled=compiled)
     journal = _Journal(learner, checkpoints)
     note = journal.begin(resume)
     try:
         while learner.step < options.steps:
-            learner.advance(options.next_stop(learner.step))
-            if trouble := learner.trouble(full=options.checks(learner.step)):
+            learner.begin(plan.next_stop(learner.step))
+            yield None
+            learner.end()
+            if trouble := journal.trouble():
                 yield journal.roll_back(trouble)
                 continue
             if options.logs(learner.step):
@@ -95,7 +147,8 @@ def train(
                 note = ""
             if options.checks(learner.step):
                 yield from journal.keep()
-    except GeneratorExit:  # the caller left at a record, where the live state is whole
+    except GeneratorExit:  # the caller left between steps, where the live state is whole
+        learner.end()
         if not learner.trouble(full=True):
             journal.good = learner.state()
         journal.save_last()
@@ -103,7 +156,9 @@ def train(
     except BaseException:  # Ctrl-C may come inside a step: only the last good state is whole
         journal.save_last()
         raise
-    model.load_state_dict(learner.weights(learner.state()))
+    finally:
+        learner.engine.release()
+    model.load_state_dict(learner.weights(journal.good))
     model.eval()
     yield Record("done", learner.step, learner.seconds, note=note)
 
@@ -114,12 +169,13 @@ class _Journal:
     def __init__(self, learner: Learner, checkpoints: Checkpoints | None):
         self.learner, self.checkpoints = learner, checkpoints
         self.good = learner.state()
+        self.history = History()
         self.saved = 0
 
     def begin(self, resume: bool) -> str:
         """Load the newest checkpoint, if there is one, and say so."""
         if trouble := self.learner.trouble(full=True):
-            raise NumericError(f"Before the first step, {trouble} is not finite.")
+            raise NumericError(f"Before the first step, {trouble}.")
         newest = self.checkpoints.newest() if self.checkpoints else None
         skipped = list(self.checkpoints.skipped.values()) if self.checkpoints else []
         if newest is None and skipped:
@@ -134,11 +190,18 @@ class _Journal:
         self.good, self.saved = self.learner.state(), newest.step
         return "; ".join([f"resumed from step {newest.step}", *skipped])
 
+    def trouble(self) -> str:
+        """What went wrong since the last stop, in words, or nothing."""
+        learner = self.learner
+        found = learner.trouble(full=learner.options.checks(learner.step))
+        return found or self.history.add(learner.latest, learner.plan.stage(learner.step - 1))
+
     def summary(self, note: str) -> Record:
         """The means since the last summary."""
-        learner, options = self.learner, self.learner.options
+        learner = self.learner
+        last = learner.plan.step(learner.step - 1, learner.rollbacks)
         step, seconds = learner.since
-        examples = options.batch_size * (learner.step - step)
+        examples = learner.options.batch_size * (learner.step - step)
         terms = {name: total / learner.counts[name] for name, total in learner.totals.items()}
         record = Record(
             kind="train",
@@ -147,9 +210,9 @@ class _Journal:
             examples_per_second=examples / (learner.seconds - seconds),
             bound=terms.pop("bound"),
             terms=terms,
-            learning_rate=learner.rate(learner.step - 1),
-            beta=options.beta(learner.step - 1),
-            grad_norm=learner.norm.item(),
+            learning_rate=last.rate,
+            beta=last.beta,
+            grad_norm=learner.norm,
             note=note,
         )
         learner.forget()
@@ -161,7 +224,7 @@ class _Journal:
         rollbacks, failures = learner.rollbacks + 1, learner.failures + 1
         furthest = max(failed, learner.furthest)
         learner.load(self.good, "the last good state")
-        reason = f"{trouble} was not finite at step {failed}"
+        reason = f"{trouble} at step {failed}"
         if failures == PATIENCE:
             raise NumericError(
                 f"Training failed {PATIENCE} times in a row; the last time, {reason}.",

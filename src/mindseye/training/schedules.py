@@ -132,6 +132,10 @@ class Training:
         """The weight of the KL term at a step."""
         return warmup(step, self.beta_warmup)
 
+    def decay(self, step: int) -> float:
+        """The decay of the moving average at a step: the first weights are forgotten quickly."""
+        return min(self.ema, (1 + step) / (10 + step))
+
     def logs(self, step: int) -> bool:
         """Whether there is a record after so many steps."""
         return step % self.log_every == 0 or step == self.steps

@@ -1,0 +1,40 @@
+"""Kernels for GPUs, in Triton: what torch would do in many passes over memory, in few.
+
+Each computes what a line of plain torch computes, and is tested against it. They are used while a
+captured step is recorded, and nowhere else: evaluation, the CPU and `--no-compile` run plain torch.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+
+from torch import Tensor
+
+__all__ = ["available", "fused", "wanted"]
+
+_wanted: ContextVar[bool] = ContextVar("wanted", default=False)
+
+
+@cache
+def available() -> bool:
+    """Whether Triton is installed; it comes with torch for CUDA."""
+    return importlib.util.find_spec("triton") is not None
+
+
+@contextmanager
+def fused() -> Iterator[None]:
+    """Use these kernels where there are any."""
+    before = _wanted.set(True)
+    try:
+        yield
+    finally:
+        _wanted.reset(before)
+
+
+def wanted(x: Tensor) -> bool:
+    """Whether a function of this tensor should use its kernel."""
+    return x.is_cuda and _wanted.get()
