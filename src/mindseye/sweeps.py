@@ -1,0 +1,248 @@
+"""Sweeps: one recipe at many settings, several runs at a time on one device.
+
+A run is found again by its recipe's digest: the same sweep goes on where it was stopped, a larger
+one trains what is new, and one that is finished trains nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import suppress
+from itertools import product
+from typing import Any
+
+import torch
+
+from mindseye.errors import DataError, UsageError
+from mindseye.evaluation import scores_of
+from mindseye.papers import Recipe
+from mindseye.runs import Run, blank, create, list_runs, train_together
+from mindseye.training import Record
+
+__all__ = [
+    "Tally",
+    "find_runs",
+    "grid",
+    "points",
+    "runs_of",
+    "seconds_of",
+    "summary",
+    "sweep",
+    "together_on",
+    "values",
+]
+
+WIDEST = 10_000
+"""No range holds more values; one that does is a slip of the keyboard."""
+
+
+def values(text: str) -> list[str]:
+    """The values that a text lists, with ranges of whole numbers, both ends included.
+
+    >>> values("1, 10, 50")
+    ['1', '10', '50']
+    >>> values("0..3,7")
+    ['0', '1', '2', '3', '7']
+    """
+    found = [value for part in text.split(",") for value in _range(part.strip())]
+    if "" in found:
+        raise UsageError(f"`{text}` has a value missing.", "Write values such as 1,10,50 or 0..9.")
+    return found
+
+
+def points(settings: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    """Every combination of values, the last setting changing fastest.
+
+    >>> points({"seed": ["0", "1"], "lam": ["10"]})
+    [{'seed': '0', 'lam': '10'}, {'seed': '1', 'lam': '10'}]
+    """
+    for name, each in settings.items():
+        if not each:
+            raise UsageError(f"`{name}` has no values; expected one or more.")
+    return [dict(zip(settings, point, strict=True)) for point in product(*settings.values())]
+
+
+def grid(recipe: Recipe, settings: Mapping[str, Sequence[str]]) -> list[Recipe]:
+    """A recipe at every combination of settings, all of them checked.
+
+    >>> made = grid(Recipe("mine"), {"seed": ["0", "1"], "lam": ["10", "50"]})
+    >>> [(each.training.seed, each.weights["lam"]) for each in made]
+    [(0, 10.0), (0, 50.0), (1, 10.0), (1, 50.0)]
+
+    Arguments:
+        recipe: What is common to all.
+        settings: Values by the name of a setting, as `Recipe.with_settings` reads them.
+    """
+    made: dict[str, tuple[str, Recipe]] = {}
+    for point in points(settings):
+        words, each = _words(point), _at(recipe, point)
+        if each.digest in made:
+            other = made[each.digest][0]
+            raise UsageError(f"`{other}` and `{words}` are the same run.", "Leave one of them out.")
+        made[each.digest] = words, each
+    return [each for _, each in made.values()]
+
+
+def sweep(
+    recipes: Sequence[Recipe],
+    root: str | os.PathLike[str] = "runs",
+    device: torch.device | str = "cpu",
+    data: str | None = None,
+    *,
+    together: int | None = None,
+    compiled: bool = True,
+) -> Generator[tuple[Run, Record]]:
+    """Train what is not finished of some recipes; records as they come, each with its run.
+
+    The call itself makes the folders and fails if anything is missing; records are what trains. A
+    run whose numbers run away ends with a record 'failed', and the others go on.
+
+    Arguments:
+        recipes: What to train.
+        root: The folder of runs, where those of the same recipes are found.
+        device: Where to train.
+        data: A folder with the data.
+        together: How many are trained at once; by default as many as the device gains from.
+        compiled: On a GPU, capture whole steps in bfloat16 and replay them.
+    """
+    together = together_on(device) if together is None else together
+    if together < 1:
+        raise UsageError(f"`together={together}` is too few; expected 1 or more.")
+    for needed in {recipe.data for recipe in recipes}:
+        needed.open("train", folder=data)  # fail before a folder is made
+    unfinished = [run for run in dict.fromkeys(runs_of(recipes, root)) if not run.finished]
+    groups = [unfinished[i : i + together] for i in range(0, len(unfinished), together)]
+    return _trained(groups, device, data, compiled)
+
+
+def together_on(device: torch.device | str) -> int:
+    """How many runs a device trains at once: on a CPU there is nothing to gain."""
+    return 4 if torch.device(device).type == "cuda" else 1
+
+
+def runs_of(recipes: Sequence[Recipe], root: str | os.PathLike[str]) -> list[Run]:
+    """The runs of some recipes in a folder; made, where there is none."""
+    found: dict[str, Run] = {}
+    for recipe, run in zip(recipes, find_runs(recipes, root), strict=True):
+        if recipe.digest not in found:
+            found[recipe.digest] = run or create(recipe, root)
+    return [found[recipe.digest] for recipe in recipes]
+
+
+def find_runs(recipes: Sequence[Recipe], root: str | os.PathLike[str]) -> list[Run | None]:
+    """The run of every recipe in a folder: a finished one, else one to go on with, else none."""
+    known: dict[str, Run] = {}
+    for run in list_runs(root):
+        with suppress(DataError):  # a damaged recipe is none of these
+            digest = run.recipe.digest
+            if digest not in known or (run.finished and not known[digest].finished):
+                known[digest] = run
+    return [known.get(recipe.digest) for recipe in recipes]
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """What a sweep says about one run: the last record of training, and the scores it has."""
+    steps = run.recipe.training.steps
+    records = [r for r in run.log() if r.get("kind") == "train" and r.get("step", 0) <= steps]
+    last = records[-1] if records else {}
+    return {
+        "steps": last.get("step", 0),
+        "bound": last.get("bound"),
+        "terms": last.get("terms", {}),
+        "seconds": round(seconds_of(run), 1),
+        "scores": scores_of(run),
+        "state": "finished" if run.finished else "unfinished",
+    }
+
+
+def seconds_of(run: Run) -> float:
+    """What training took, refitting included; every stage counts its seconds from 0."""
+    total = last = 0.0
+    for record in run.log():
+        seconds = record.get("seconds") or 0.0
+        total += seconds - last if seconds >= last else seconds
+        last = seconds
+    return total
+
+
+class Tally:
+    """How far some runs are: steps, pictures a second of all together, what went wrong.
+
+    Arguments:
+        runs: All runs of a sweep; those that are finished already count for nothing.
+    """
+
+    def __init__(self, runs: Collection[Run]):
+        self.runs = {run for run in runs if not run.finished}
+        self.total = sum(_steps(run) for run in self.runs)
+        self.done = self.rollbacks = 0
+        self.failed: dict[Run, str] = {}
+        self._reached: dict[Run, int] = {}
+        self._pictures, self._since = 0, 0.0
+
+    def add(self, run: Run, record: Record) -> None:
+        """Count a record."""
+        self.done += record.kind == "done"
+        self.rollbacks += record.kind == "rollback"
+        if record.kind == "failed":
+            self.failed[run] = record.note
+        options, step = run.recipe.training, record.step
+        new = min(step, options.steps) - self._reached.get(run, step)  # steps before are not known
+        self._pictures += max(0, new) * options.batch_size
+        self._since = self._since or time.perf_counter()
+        self._reached[run] = step
+
+    @property
+    def steps(self) -> int:
+        """Steps made by all runs, refitting counted in."""
+        return sum(self._reached.values())
+
+    @property
+    def rate(self) -> float:
+        """Pictures a second since the first record."""
+        seconds = time.perf_counter() - self._since if self._since else 0.0
+        return self._pictures / seconds if seconds else 0.0
+
+
+def _trained(
+    groups: Sequence[Sequence[Run]], device: torch.device | str, data: str | None, compiled: bool
+) -> Generator[tuple[Run, Record]]:
+    """Train one group after another."""
+    for group in groups:
+        yield from train_together(group, device, data, compiled=compiled)
+
+
+def _at(recipe: Recipe, point: Mapping[str, str]) -> Recipe:
+    """A recipe at one point of a grid, whose model can be built."""
+    try:
+        made = recipe.with_settings(point)
+        blank(made)
+    except UsageError as error:
+        raise UsageError(f"{_words(point)}: {error.message}", error.hint) from error
+    return made
+
+
+def _words(point: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in point.items())
+
+
+def _range(text: str) -> list[str]:
+    """The whole numbers of `0..9`; any other text is a value itself."""
+    if ".." not in text:
+        return [text]
+    ends = re.fullmatch(r"(-?\d+)\.\.(-?\d+)", text)
+    first, last = (int(end) for end in ends.groups()) if ends else (0, -1)
+    if not first <= last < first + WIDEST:
+        raise UsageError(
+            f"`{text}` is not a range; expected two whole numbers, the smaller one first, and at "
+            f"most {WIDEST} values.",
+            "Write a range such as 0..9.",
+        )
+    return [str(number) for number in range(first, last + 1)]
+
+
+def _steps(run: Run) -> int:
+    return run.recipe.training.steps + run.recipe.refit.updates

@@ -1,0 +1,131 @@
+"""`mindseye sweep` as people meet it: trained, stopped, asked again, mistyped."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mindseye import sweeps
+from mindseye.training import Record
+
+TINY = ("mnist-a/jmvae-tiny", "--set", "source=digits", "--set", "steps=4", "--device", "cpu")
+OVER = ("--over", "seed=0..1", "--over", "lam=10,50")
+
+
+def test_a_sweep_has_a_row_for_each_run_and_the_same_command_trains_nothing(mindseye):
+    code, out, err = mindseye("sweep", *TINY, *OVER, "--together", "3")
+    assert code == 0, err
+    assert "4 runs to train, 0 finished already, 3 at a time." in err
+    assert "runs/00003-mnist-a-jmvae-tiny is finished." in err
+    head, *rows = [line.split() for line in out.splitlines()]
+    assert head[:6] == ["run", "seed", "lam", "steps", "bound", "seconds"]
+    assert "log_px_qxy" in head
+    assert [row[:4] for row in rows] == [
+        [f"0000{i}-mnist-a-jmvae-tiny", seed, lam, "4"]
+        for i, (seed, lam) in enumerate([("0", "10"), ("0", "50"), ("1", "10"), ("1", "50")])
+    ]
+    assert {row[-1] for row in rows} == {"finished"}
+
+    code, again, err = mindseye("sweep", *TINY, *OVER, "--no-compile")
+    assert code == 0, err
+    assert again == out
+    assert "All 4 runs are finished." in err
+    assert len(list(Path("runs").iterdir())) == 4
+
+
+def test_json_is_a_list_of_runs_with_their_settings(mindseye):
+    code, out, err = mindseye("sweep", *TINY, "--over", "alpha=0.1", "--json")
+    assert code == 0, err
+    (fact,) = json.loads(out)
+    assert fact["run"] == "runs/00000-mnist-a-jmvae-tiny"
+    assert fact["settings"] == {"alpha": "0.1"}
+    assert fact["state"] == "finished"
+    assert fact["bound"] < 0
+    assert json.loads(Path(fact["run"], "recipe.json").read_text())["weights"]["alpha"] == 0.1
+
+
+def test_dry_run_says_what_would_be_trained(mindseye, folder):
+    mindseye("sweep", *TINY, "--over", "seed=1")
+    before = sorted(folder.rglob("*"))
+    code, out, err = mindseye("sweep", *TINY, "--over", "seed=0..2", "--dry-run")
+    assert code == 0, err
+    assert [line.split()[:2] for line in out.splitlines()[:4]] == [
+        ["seed", "run"],
+        ["0", "new"],
+        ["1", "00000-mnist-a-jmvae-tiny"],
+        ["2", "new"],
+    ]
+    assert "to train: 2 of 3 runs, 1 at a time" in out
+    assert "expected time, one after another: " in out
+    code, out, _ = mindseye("sweep", *TINY, "--over", "seed=1", "--dry-run", "--json")
+    facts = json.loads(out)
+    assert [run["state"] for run in facts["runs"]] == ["finished"]
+    assert facts["seconds"] == 0
+    assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["`--over` is missing", "--over seed=0,1,2"]),
+        (["--over", "seed"], ["`--over seed` has no values", "--over NAME=VALUE,VALUE"]),
+        (["--over", "seed="], ["`--over seed=` has no values"]),
+        (["--over", "=3"], ["`--over =3` has no values"]),
+        (["--over", "seed=0,,1"], ["has a value missing", "0..9"]),
+        (["--over", "seed=9..0"], ["`9..0` is not a range"]),
+        (["--over", "lamm=1,2"], ["`lamm` is not a setting", "Did you mean 'lam'?"]),
+        (["--over", "lam=1,x"], ["lam=x", "is not a number"]),
+        (["--over", "lam=1,1.0"], ["`lam=1` and `lam=1.0` are the same run"]),
+        (["--over", "seed=0", "--over", "training.seed=1"], ["`--over training.seed` is there"]),
+        (["--over", "training.steps=2,4"], ["`steps` is in --set and in --over"]),
+        (["--over", "seed=0..100"], ["101 runs are more than 100", "add --yes"]),
+    ],
+)
+def test_what_cannot_be_swept_is_one_line_and_a_hint(mindseye, folder, arguments, words):
+    code, out, err = mindseye("sweep", *TINY, *arguments)
+    assert code == 2
+    assert out == ""
+    assert len(err.strip().splitlines()) <= 2
+    assert all(word in err for word in words), err
+    assert not (folder / "runs").exists()
+
+
+def test_many_runs_are_trained_when_that_is_said(mindseye, monkeypatch):
+    monkeypatch.setattr(sweeps, "grid", lambda recipe, settings: [recipe])
+    monkeypatch.setattr(sweeps, "points", lambda settings: [{}])
+    monkeypatch.setattr(sweeps, "train_together", lambda *_, **__: iter(()))
+    code, _, err = mindseye("sweep", *TINY, "--over", "seed=0..100", "--yes")
+    assert code == 0, err
+
+
+def test_missing_data_says_what_to_type_before_there_is_a_folder(mindseye, folder):
+    code, _, err = mindseye("sweep", TINY[0], "--over", "seed=0,1", "--set", "source=mnist")
+    assert code == 2
+    assert "mindseye data get mnist" in err
+    assert not (folder / "runs").exists()
+
+
+def test_an_interrupted_sweep_says_how_to_go_on(mindseye, monkeypatch):
+    def interrupted(group, *_, **__):
+        yield group[0], Record("train", 1, 0.0)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sweeps, "train_together", interrupted)
+    code, out, err = mindseye("sweep", *TINY, *OVER)
+    assert code == 130
+    assert out == ""
+    assert "The same command goes on where it was." in err
+
+
+def test_runs_that_ran_away_are_named_and_exit_with_4(mindseye, monkeypatch):
+    def away(group, *_, **__):
+        yield group[0], Record("rollback", 1, 0.0, note="the bound was not finite")
+        yield group[0], Record("failed", 1, 0.0, note="Training failed 3 times in a row.")
+
+    monkeypatch.setattr(sweeps, "train_together", away)
+    code, out, err = mindseye("sweep", *TINY, "--over", "seed=0,1", "--together", "2")
+    assert code == 4
+    assert "unfinished" in out
+    assert "00000-mnist-a-jmvae-tiny: the bound was not finite" in err
+    assert "error: 1 of 2 runs ran away: 00000-mnist-a-jmvae-tiny." in err
+    assert "hint: Training failed 3 times in a row." in err
