@@ -15,6 +15,7 @@ from mindseye.evaluation import PROTOCOLS
 from mindseye.networks import NETWORKS
 from mindseye.objectives import OBJECTIVES
 from mindseye.papers import RECIPES, get_recipe, vedantam
+from mindseye.sweeps import grid, values
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -109,6 +110,11 @@ def test_commands_parse(words, commands):
     if words[0] == "train":
         settings = dict(setting.split("=", 1) for setting in parsed["set_"] or [])
         get_recipe(parsed["recipe"]).with_settings(settings)
+    if words[0] == "sweep":
+        settings = dict(setting.split("=", 1) for setting in parsed["set_"] or [])
+        over = dict(text.split("=", 1) for text in parsed["over"])
+        made = get_recipe(parsed["recipe"]).with_settings(settings)
+        assert len(grid(made, {name: values(text) for name, text in over.items()})) > 1
     for key in ("description", "to", "query", "concept"):
         if isinstance(said := parsed.get(key), str):
             vocabulary().parse(said)

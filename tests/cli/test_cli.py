@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,31 +16,6 @@ from mindseye.papers import get_recipe
 from mindseye.runs import BUILTIN, create
 from mindseye.tensors import read_tensors, write_tensors
 from mindseye.training import Record
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MINDSEYE_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path
-
-
-@pytest.fixture
-def mindseye(monkeypatch, capsys):
-    """Run a command line; gives the exit code, stdout and stderr."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["mindseye", *arguments])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code if isinstance(stop.code, int) else 1
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -257,8 +231,29 @@ def test_train_stop_list_show_evaluate_compare_cite(mindseye, folder):
     refused(mindseye("resume", "0"), "is finished")
 
 
+@pytest.mark.parametrize(("options", "compiled"), [([], True), (["--no-compile"], False)])
+def test_steps_are_compiled_unless_it_is_said_otherwise(mindseye, monkeypatch, options, compiled):
+    asked = []
+
+    def train(run, device, data, *, compiled):
+        asked.append(compiled)
+        yield Record("train", 1, 0.0)
+
+    def estimate(recipe, device, data, *, compiled):
+        asked.append(compiled)
+        return {"parameters": 1, "steps_per_second": 1.0, "seconds": 1.0}
+
+    monkeypatch.setattr(runs.Run, "train", train)
+    monkeypatch.setattr(runs, "estimate", estimate)
+    tiny = ["mnist-a/telbo-tiny", "--set", "source=digits"]
+    assert mindseye("train", *tiny, *options)[0] == 0
+    assert mindseye("resume", "0", *options)[0] == 0
+    assert mindseye("train", *tiny, "--dry-run", *options)[0] == 0
+    assert asked == [compiled] * 3
+
+
 def test_an_interrupted_training_says_how_to_go_on(mindseye, monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         yield Record("train", 1, 0.0)
         raise KeyboardInterrupt
 

@@ -22,7 +22,9 @@ from mindseye.cli.evaluate import evaluate
 from mindseye.cli.imagine import imagine
 from mindseye.cli.list import list_
 from mindseye.cli.plane import plane
+from mindseye.cli.reproduce import reproduce
 from mindseye.cli.show import show
+from mindseye.cli.sweep import sweep
 from mindseye.cli.train import resume, train
 from mindseye.errors import MindseyeError
 from mindseye.version import __version__
@@ -40,7 +42,19 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-for _command in (imagine, describe, train, resume, evaluate, compare, plane, show, cite):
+for _command in (
+    imagine,
+    describe,
+    train,
+    resume,
+    sweep,
+    evaluate,
+    compare,
+    reproduce,
+    plane,
+    show,
+    cite,
+):
     app.command()(_command)
 app.command("list")(list_)
 app.add_typer(data)
