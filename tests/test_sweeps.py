@@ -273,3 +273,26 @@ def test_a_tally_counts_what_is_left(root, tmp_path, monkeypatch):
     tally.add(new, Record("failed", 4, math.nan, note="why"))
     assert tally.failed == {new: "why"}
     assert tally.done == 0
+
+
+# Last stages
+
+
+def test_a_refitted_run_begins_where_the_run_without_refitting_ends(tmp_path):
+    (base,) = runs_of([RECIPE], tmp_path)
+    list(sweep([RECIPE], tmp_path))
+    refitted = get_recipe("mnist-a/telbo-refit-tiny").with_settings(SETTINGS)
+    records = [record for _, record in sweep([refitted], tmp_path)]
+    steps = RECIPE.training.steps
+    assert all(record.step > steps for record in records if record.kind == "train")
+    (run,) = runs_of([refitted], tmp_path)
+    before, after = base.model().state_dict(), run.model().state_dict()
+    moved = {name.split(".")[0] for name in before if not torch.equal(before[name], after[name])}
+    assert moved == {"label_encoder"}
+
+
+def test_a_refitted_run_of_other_settings_trains_by_itself(tmp_path):
+    list(sweep([RECIPE], tmp_path))
+    other = get_recipe("mnist-a/telbo-refit-tiny").with_settings(SETTINGS | {"lam": "10"})
+    records = [record for _, record in sweep([other], tmp_path)]
+    assert min(record.step for record in records if record.kind == "train") == 2

@@ -132,7 +132,10 @@ class Run:
             yield from (r for r in records if not (refit and r and r.kind == "done"))
         if refit and isinstance(model, JointVAE):
             saves, seed = Checkpoints(self.path / "refit"), recipe.training.seed
-            for record in refitted(model, dataset, recipe.refit, seed=seed, checkpoints=saves):
+            fitting = refitted(
+                model, dataset, recipe.refit, seed=seed, checkpoints=saves, compiled=compiled
+            )
+            for record in fitting:
                 yield replace(record, step=recipe.training.steps + record.step)
 
     def log(self) -> list[dict[str, Any]]:

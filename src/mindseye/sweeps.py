@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -19,6 +21,7 @@ import torch
 from mindseye.errors import DataError, UsageError
 from mindseye.evaluation import scores_of
 from mindseye.papers import Recipe
+from mindseye.papers.recipe import Refit
 from mindseye.runs import Run, blank, create, list_runs, train_together
 from mindseye.training import Record
 
@@ -128,8 +131,28 @@ def runs_of(recipes: Sequence[Recipe], root: str | os.PathLike[str]) -> list[Run
     found: dict[str, Run] = {}
     for recipe, run in zip(recipes, find_runs(recipes, root), strict=True):
         if recipe.digest not in found:
-            found[recipe.digest] = run or create(recipe, root)
+            found[recipe.digest] = run or _created(recipe, root)
     return [found[recipe.digest] for recipe in recipes]
+
+
+def _created(recipe: Recipe, root: str | os.PathLike[str]) -> Run:
+    """A new run; if only its last stage is new, it begins where a finished run ends."""
+    run = create(recipe, root)
+    if recipe.refit.updates:
+        for other in list_runs(root):
+            if other.finished and _stem(other.recipe) == _stem(recipe) and not _refits(other):
+                shutil.copytree(other.path / "checkpoints", run.path / "checkpoints")
+                break
+    return run
+
+
+def _stem(recipe: Recipe) -> Recipe:
+    """What decides the training of a recipe: all but its name and its last stage."""
+    return replace(recipe, name="", about="", refit=Refit())
+
+
+def _refits(run: Run) -> bool:
+    return bool(run.recipe.refit.updates)
 
 
 def find_runs(recipes: Sequence[Recipe], root: str | os.PathLike[str]) -> list[Run | None]:

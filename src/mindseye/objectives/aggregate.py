@@ -60,6 +60,10 @@ class Aggregate:
 
     def log_prob(self, z: Tensor, y: Labels) -> Tensor:
         """Log density of the mean posterior of the pictures that fit a description, `(B,)`."""
+        with torch.autocast(z.device.type, enabled=False):  # bfloat16 has no digits for this
+            return self._log_prob(z, y)
+
+    def _log_prob(self, z: Tensor, y: Labels) -> Tensor:
         each = torch.cat([-(z**2) / 2, z, torch.ones_like(z[:, :1])], -1) @ self.densities
         said = (self._words(y.codes) * y.observed.repeat_interleave(self.widest, -1)).to(z)
         fits = said @ self.words > y.observed.sum(-1, keepdim=True) - 0.5  # (B, N)

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from mindseye.data import Dataset
 from mindseye.labels import Labels
@@ -32,15 +32,17 @@ def refitted(
     *,
     seed: int = 0,
     checkpoints: Checkpoints | None = None,
+    compiled: bool = False,
 ) -> Generator[Record]:
     """Fit the experts of a trained model; records as they come."""
     aggregate = aggregate_of(vae, dataset, options)
     training = options.training(seed)
-    rows = torch.arange(training.batch_size, device=aggregate.codes.device)
+    size = training.batch_size
 
-    def described(step: int) -> Labels:
+    def described(number: int | Tensor, count: int = 1) -> Labels:
         """Descriptions of random pictures of the aggregate."""
-        chosen = integers(keys(seed, step * len(rows) + rows, "refit"), len(aggregate.codes))
+        rows = number * size + torch.arange(count * size, device=aggregate.codes.device)
+        chosen = integers(keys(seed, rows, "refit"), len(aggregate.codes))
         return Labels.full(aggregate.codes[chosen])
 
     with _only(vae, vae.label_encoder):
@@ -50,6 +52,7 @@ def refitted(
             described,
             training,
             checkpoints=checkpoints,
+            compiled=compiled,
         )
 
 
