@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from mindseye import kernels
+from mindseye.errors import UsageError
 
 
 class OnGPU:
@@ -39,3 +40,9 @@ def test_an_error_inside_ends_the_asking():
 def test_a_tensor_of_the_cpu_never_wants_a_kernel():
     with kernels.fused():
         assert not kernels.wanted(torch.zeros(1))
+
+
+def test_more_numbers_than_32_bits_can_address_are_refused():
+    kernels.addressable(2**31 - 1)
+    with pytest.raises(UsageError, match="`batch_size` is too large: one layer would hold 2,147"):
+        kernels.addressable(2**31)

@@ -14,7 +14,9 @@ from functools import cache
 
 from torch import Tensor
 
-__all__ = ["available", "fused", "wanted"]
+from mindseye.errors import UsageError
+
+__all__ = ["addressable", "available", "fused", "wanted"]
 
 _wanted: ContextVar[bool] = ContextVar("wanted", default=False)
 
@@ -23,6 +25,16 @@ _wanted: ContextVar[bool] = ContextVar("wanted", default=False)
 def available() -> bool:
     """Whether Triton is installed; it comes with torch for CUDA."""
     return importlib.util.find_spec("triton") is not None
+
+
+def addressable(numbers: int) -> None:
+    """Refuse more numbers than 32 bits can address; the kernels count with those."""
+    if numbers >= 2**31:
+        raise UsageError(
+            f"`batch_size` is too large: one layer would hold {numbers:,} numbers, a kernel takes"
+            " fewer than 2,147,483,648.",
+            "Set a smaller batch_size, or train with --no-compile.",
+        )
 
 
 @contextmanager

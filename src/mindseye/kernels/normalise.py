@@ -21,6 +21,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from mindseye.kernels import addressable
+
 __all__ = ["BatchNormELU"]
 
 
@@ -40,6 +42,7 @@ class BatchNormELU(torch.autograd.Function):
     ) -> Tensor:
         """Maps `(B, C, H, W)` to maps `(B, C, H, W)`, or `(B, 4C, H/2, W/2)` if folded."""
         x = x.contiguous(memory_format=torch.channels_last)
+        addressable(x.numel())
         rows, channels, side = _matrix(x)
         grid, block, span = _grid(rows, channels)
         parts = x.new_empty(grid[0], 2, channels, dtype=torch.float32)

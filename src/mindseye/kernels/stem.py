@@ -24,6 +24,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from mindseye.kernels import addressable
+
 __all__ = ["Stem"]
 
 PROGRAMS, TILE, WARPS = 1056, 128, 4
@@ -51,6 +53,7 @@ class Stem(torch.autograd.Function):
         """Pictures `(B, 1, H, W)` to maps `(B, 4C, H/2s, W/2s)` for a stride s, bfloat16."""
         batch, height, side = len(x), x.shape[2] // stride, x.shape[3] // stride
         channels, rows = len(kernel), batch * height * side
+        addressable(rows * channels)
         x = _framed(x)
         grid, span = _grid(rows)
         parts = x.new_empty(grid, PATCH, PATCH, dtype=torch.float32)
