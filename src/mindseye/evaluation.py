@@ -76,8 +76,15 @@ class Protocol:
     fill: bool = True
     """Whether what is open is filled at random; if not, its experts are left out (the paper)."""
 
+    part: str = "test"
+    """Whose sources and unseen combinations are used: test, or validation to choose settings."""
+
     seed: int = 0
     """Chooses queries and pictures."""
+
+    def __post_init__(self) -> None:
+        if self.part not in ("test", "validation"):
+            raise UsageError(f"`part={self.part!r}` is not known; expected 'test' or 'validation'.")
 
 
 PROTOCOLS = {
@@ -115,7 +122,7 @@ def evaluate_run(
     started = time.perf_counter()
     mind = run.mind(observer)
     mind.model.to(device)
-    real = real_pictures(run.recipe.data, device, data)
+    real = real_pictures(run.recipe.data, device, data, protocol.part)
     how: dict[str, Any] = {
         "reference": _reference(run, protocol, data),
         "real": real.pictures_of_each,
@@ -125,7 +132,8 @@ def evaluate_run(
     score = ask(imaginer, mind.observer, queries_of(mind.vocabulary, protocol), protocol, **how)
     unseen = None
     if run.recipe.data.compositional:
-        unseen = ask(imaginer, mind.observer, held_out(run.recipe.data), protocol, **how)
+        asked = held_out(run.recipe.data, protocol.part)
+        unseen = ask(imaginer, mind.observer, asked, protocol, **how)
     report = Report(run.name, score, unseen, observer_accuracy(mind.observer, real))
     _keep(run, report.to_json(), protocol, device, time.perf_counter() - started)
     return report
@@ -197,16 +205,18 @@ def queries_of(vocabulary: Vocabulary, protocol: Protocol) -> list[Concept]:
     return [q for level in levels for q in queries(vocabulary, level, count, protocol.seed)]
 
 
-def held_out(data: Data) -> list[Concept]:
-    """The combinations that a compositional split keeps for the test."""
+def held_out(data: Data, part: str = "test") -> list[Concept]:
+    """The combinations that a compositional split keeps for the test, or for validation."""
     vocabulary = DATASETS[data.name].vocabulary
-    codes = compositional_split(vocabulary.sizes, "test", data.split_seed)
+    codes = compositional_split(vocabulary.sizes, part, data.split_seed)
     return decode(vocabulary, Labels.full(codes))
 
 
-def real_pictures(data: Data, device: torch.device | str, folder: str | None) -> Dataset:
-    """Pictures of the test sources, of all combinations."""
-    return replace(data, compositional=False).open("test", folder=folder).to(device)
+def real_pictures(
+    data: Data, device: torch.device | str, folder: str | None, part: str = "test"
+) -> Dataset:
+    """Pictures of the sources of a part, of all combinations."""
+    return replace(data, compositional=False).open(part, folder=folder).to(device)
 
 
 def plane_of(
@@ -242,7 +252,7 @@ def scores_of(run: Run) -> dict[str, Any]:
 
 _HOW = {
     True: "open attributes filled in at random",
-    False: "experts of open attributes left out of the product",
+    False: "open attributes left out of the belief",
 }
 
 

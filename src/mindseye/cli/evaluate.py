@@ -38,6 +38,10 @@ def evaluate(
         bool,
         typer.Option("--product", help="Leave out the experts of open attributes (the paper)."),
     ] = False,
+    part: Annotated[
+        str | None,
+        typer.Option(help="Sources and unseen combinations: test, or validation for choosing."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Chooses queries and pictures.")] = None,
     observer: ObserverName = None,
     runs: Runs = "runs",
@@ -52,6 +56,7 @@ def evaluate(
     mindseye evaluate mnist-a --protocol quick
     mindseye evaluate runs/00012-mnist-a-telbo-lean
     mindseye evaluate 12 --protocol paper --observer runs/00003-mnist-a-observer-paper
+    mindseye evaluate 12 --part validation --seed 1
     """
     from mindseye.evaluation import evaluate_observer, evaluate_run, get_protocol
     from mindseye.runs import find
@@ -66,6 +71,7 @@ def evaluate(
         "levels": None if levels is None else _levels(levels),
         "queries": queries,
         "fill": False if product else None,
+        "part": part,
         "seed": seed,
     }
     given = {name: value for name, value in changes.items() if value is not None}
