@@ -25,7 +25,7 @@ from mindseye.sweeps import (
     together_on,
     values,
 )
-from mindseye.training import Record, side_by_side
+from mindseye.training import Record, interleaved
 
 SETTINGS = {"source": "digits", "steps": "6", "log_every": "2", "checkpoint_every": "2"}
 RECIPE = get_recipe("mnist-a/telbo-tiny").with_settings(SETTINGS)
@@ -225,7 +225,7 @@ def training(*records: Record, then: Exception | None = None):
 def test_one_that_runs_away_leaves_the_others_alone():
     bad = training(Record("train", 2, 1.0), then=NumericError("ran away.", "Lower it."))
     good = training(Record("train", 2, 1.0), Record("train", 4, 2.0), Record("done", 4, 2.0))
-    found = [(n, r.kind, r.step, r.note) for n, r in side_by_side([bad, good])]
+    found = [(n, r.kind, r.step, r.note) for n, r in interleaved([bad, good])]
     assert (0, "failed", 2, "ran away. Lower it.") in found
     assert found[-1] == (1, "done", 4, "")
 

@@ -38,7 +38,7 @@ from mindseye.papers import Recipe
 from mindseye.papers.refitting import refitted
 from mindseye.pictures import save_picture
 from mindseye.tensors import read_tensors, write_tensors
-from mindseye.training import Checkpoints, Plan, Record, queued, side_by_side, train
+from mindseye.training import Checkpoints, Plan, Record, interleaved, queued, train
 from mindseye.version import __version__
 
 __all__ = [
@@ -221,7 +221,7 @@ def train_together(
     whose numbers run away ends with a record 'failed'; the others go on.
     """
     work = [run._queued(device, data, compiled) for run in runs]
-    with closing(side_by_side(work)) as records:
+    with closing(interleaved(work)) as records:
         for number, record in records:
             yield runs[number], record
 

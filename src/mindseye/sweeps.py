@@ -20,6 +20,7 @@ import torch
 
 from mindseye.errors import DataError, UsageError
 from mindseye.evaluation import scores_of
+from mindseye.files import explained
 from mindseye.papers import Recipe
 from mindseye.papers.recipe import Refit
 from mindseye.runs import Run, blank, create, list_runs, train_together
@@ -137,22 +138,25 @@ def runs_of(recipes: Sequence[Recipe], root: str | os.PathLike[str]) -> list[Run
 
 def _created(recipe: Recipe, root: str | os.PathLike[str]) -> Run:
     """A new run; if only its last stage is new, it begins where a finished run ends."""
-    run = create(recipe, root)
-    if recipe.refit.updates:
-        for other in list_runs(root):
-            if other.finished and _stem(other.recipe) == _stem(recipe) and not _refits(other):
-                shutil.copytree(other.path / "checkpoints", run.path / "checkpoints")
-                break
+    run, before = create(recipe, root), _without_last_stage(recipe, root)
+    if before:
+        copied = run.path / ".checkpoints"  # a copy that was cut short is never taken for whole
+        with explained(copied):
+            shutil.copytree(before.path / "checkpoints", copied)
+            os.rename(copied, run.path / "checkpoints")
     return run
 
 
-def _stem(recipe: Recipe) -> Recipe:
-    """What decides the training of a recipe: all but its name and its last stage."""
-    return replace(recipe, name="", about="", refit=Refit())
-
-
-def _refits(run: Run) -> bool:
-    return bool(run.recipe.refit.updates)
+def _without_last_stage(recipe: Recipe, root: str | os.PathLike[str]) -> Run | None:
+    """A finished run that differs from a recipe in its name and in lacking the refitting."""
+    if not recipe.refit.updates:
+        return None
+    for run in list_runs(root):
+        with suppress(DataError):
+            same = replace(recipe, name=run.recipe.name, about=run.recipe.about, refit=Refit())
+            if run.recipe == same and run.finished and run.checkpoints.newest():
+                return run
+    return None
 
 
 def find_runs(recipes: Sequence[Recipe], root: str | os.PathLike[str]) -> list[Run | None]:

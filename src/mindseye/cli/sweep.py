@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mindseye.cli.options import DataFolder, Device, Json, Runs, chosen_device, setting
+from mindseye.cli.options import (
+    DataFolder,
+    Device,
+    Json,
+    NoCompile,
+    Runs,
+    chosen_device,
+    setting,
+)
 from mindseye.cli.output import answer, bar, cell, duration, note, print_json, table
 from mindseye.errors import NumericError, UsageError
 
@@ -40,9 +48,7 @@ def sweep(
     runs: Runs = "runs",
     data: DataFolder = None,
     device: Device = "auto",
-    no_compile: Annotated[
-        bool, typer.Option("--no-compile", help="On a GPU, take plain steps one by one.")
-    ] = False,
+    no_compile: NoCompile = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the runs and their time; no training.")
     ] = False,

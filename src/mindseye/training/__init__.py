@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from mindseye.training.averaging import Average
 from mindseye.training.checkpoints import Checkpoint, Checkpoints
-from mindseye.training.loop import Record, Training, queued, side_by_side, train
+from mindseye.training.loop import Record, Training, interleaved, queued, train
 from mindseye.training.plan import Plan
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
     "Plan",
     "Record",
     "Training",
+    "interleaved",
     "queued",
-    "side_by_side",
     "train",
 ]

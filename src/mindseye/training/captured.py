@@ -107,6 +107,8 @@ class Captured:
         """Give the module its float32 weights, and free the graphs."""
         torch.cuda.current_stream().wait_stream(self.lane)
         self.graphs.clear()
+        if self.early:
+            self.early.release()
         self.flat.release()
 
     def _replay(self, steps: Sequence[Step]) -> None:
@@ -221,9 +223,16 @@ class _Early:
         self.engine, self.lane = engine, torch.cuda.Stream(engine.flat.device)
         self.moved: dict[int, Tensor] = {}
         self.k, self.table = 0, torch.empty(0)
-        for number, parameter in enumerate(engine.flat.parameters):
-            if parameter.numel() >= LARGE:
-                parameter.register_post_accumulate_grad_hook(partial(self._ready, number))
+        self.hooks = [
+            parameter.register_post_accumulate_grad_hook(partial(self._ready, number))
+            for number, parameter in enumerate(engine.flat.parameters)
+            if parameter.numel() >= LARGE
+        ]
+
+    def release(self) -> None:
+        """Take the hooks off: the parameters may be trained again by somebody else."""
+        for hook in self.hooks:
+            hook.remove()
 
     def backward(
         self, loss: Tensor, k: int, table: Tensor

@@ -31,7 +31,7 @@ from mindseye.training.learner import Learner
 from mindseye.training.plan import BoundOf, Plan
 from mindseye.training.schedules import PATIENCE, Training
 
-__all__ = ["Record", "Training", "queued", "side_by_side", "train"]
+__all__ = ["Record", "Training", "interleaved", "queued", "train"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def train(
         yield from (record for record in work if record)
 
 
-def side_by_side(trainings: Sequence[Generator[Record | None]]) -> Generator[tuple[int, Record]]:
+def interleaved(trainings: Sequence[Generator[Record | None]]) -> Generator[tuple[int, Record]]:
     """The records of several trainings, each with its number, as they take turns.
 
     Whenever one has queued steps on the device, the next gets its turn: their steps overlap. One
