@@ -16,6 +16,7 @@ import argparse
 import json
 import statistics
 import time
+from collections.abc import Generator
 from contextlib import closing
 from itertools import islice, pairwise
 from pathlib import Path
@@ -27,7 +28,7 @@ from mindseye.data import Batch
 from mindseye.labels import Labels
 from mindseye.papers import Recipe, get_recipe
 from mindseye.runs import provenance
-from mindseye.training import train
+from mindseye.training import Record, train
 
 CASES = [
     ("mnist-a/telbo", 64),
@@ -78,10 +79,21 @@ def measure(name: str, batch: int, peak: float, options: argparse.Namespace) -> 
 
 def speed(recipe: Recipe, stretches: int, *, captured: bool) -> tuple[float, float]:
     """Seconds of the first stretch, and the median rate of the others."""
+    seconds = [time.perf_counter()]
+    with closing(training(recipe, captured=captured)) as steps:
+        for _ in islice(steps, stretches + 1):
+            torch.cuda.synchronize()
+            seconds.append(time.perf_counter())
+    first, *times = [after - before for before, after in pairwise(seconds)]
+    return first, STRETCH / statistics.median(times)
+
+
+def training(recipe: Recipe, *, captured: bool) -> Generator[Record]:
+    """The training of a recipe, with everything that `mindseye train` does but saving."""
     data = recipe.data.open("train").to("cuda")
     model = recipe.build().to("cuda").to(memory_format=torch.channels_last)
     size = recipe.training.batch_size
-    steps = train(
+    return train(
         model,
         recipe.bounds,
         lambda number, count=1: data.batch(number, size, count),
@@ -89,13 +101,6 @@ def speed(recipe: Recipe, stretches: int, *, captured: bool) -> tuple[float, flo
         decayed=model.decayed(),
         compiled=captured,
     )
-    seconds = [time.perf_counter()]
-    with closing(steps):
-        for _ in islice(steps, stretches + 1):
-            torch.cuda.synchronize()
-            seconds.append(time.perf_counter())
-    first, *times = [after - before for before, after in pairwise(seconds)]
-    return first, STRETCH / statistics.median(times)
 
 
 def flops(recipe: Recipe) -> float:
@@ -135,18 +140,7 @@ def profile(recipe: Recipe) -> None:
 
     recipe = recipe.with_settings({"log_every": "20"})
 
-    data = recipe.data.open("train").to("cuda")
-    model = recipe.build().to("cuda").to(memory_format=torch.channels_last)
-    size = recipe.training.batch_size
-    steps = train(
-        model,
-        recipe.bounds,
-        lambda number, count=1: data.batch(number, size, count),
-        recipe.training,
-        decayed=model.decayed(),
-        compiled=True,
-    )
-    with closing(steps):
+    with closing(training(recipe, captured=True)) as steps:
         next(steps)
         with torch.profiler.profile(activities=[ProfilerActivity.CUDA]) as found:
             next(steps)

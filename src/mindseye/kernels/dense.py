@@ -9,6 +9,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from mindseye.kernels.pieces import elu
+
 __all__ = ["BiasELU"]
 
 
@@ -45,7 +47,7 @@ def _elu(x, bias, y, size, rows, columns, N: tl.constexpr):
     column = i // (rows * columns) * columns + i % columns
     b = tl.load(bias + column, mask=i < size, other=0.0).to(tl.float32)
     t = tl.load(x + i, mask=i < size, other=0.0).to(tl.float32) + b
-    value = tl.where(t > 0, t, tl.exp(tl.minimum(t, 0.0)) - 1.0)
+    value = elu(t)
     tl.store(y + i, value.to(y.dtype.element_ty), mask=i < size)
 
 

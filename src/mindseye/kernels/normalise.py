@@ -22,6 +22,7 @@ import triton.language as tl
 from torch import Tensor
 
 from mindseye.kernels import addressable
+from mindseye.kernels.pieces import elu, folded, through_elu
 
 __all__ = ["BatchNormELU"]
 
@@ -55,7 +56,7 @@ class BatchNormELU(torch.autograd.Function):
             rows, channels, grid[0], momentum, eps, running is not None, 16, 512, num_warps=WARPS,
         )  # fmt: skip
         _apply[_elementwise(rows, channels)](
-            x, facts, y, rows, channels, side, fold, *_BLOCK(channels)
+            x, facts, y, rows, channels, side, fold, *_block(channels)
         )
         ctx.save_for_backward(x, facts)
         ctx.fold = fold
@@ -78,7 +79,7 @@ class BatchNormELU(torch.autograd.Function):
         )
         dx = torch.empty_like(x)
         _apply_gradient[_elementwise(rows, channels)](
-            x, gradient, facts, sums, dx, rows, channels, side, ctx.fold, *_BLOCK(channels)
+            x, gradient, facts, sums, dx, rows, channels, side, ctx.fold, *_block(channels)
         )
         return dx, sums[1], sums[0], None, None, None, None
 
@@ -102,14 +103,14 @@ def _empty(x: Tensor, fold: bool) -> Tensor:
     return torch.empty(shape, device=x.device, dtype=x.dtype, memory_format=torch.channels_last)
 
 
-def _BLOCK(channels: int) -> tuple[int, int]:
+def _block(channels: int) -> tuple[int, int]:
     """Rows and columns of an element-wise block."""
     columns = min(128, triton.next_power_of_2(channels))
     return max(1, ELEMENTS // columns), columns
 
 
 def _elementwise(rows: int, channels: int) -> tuple[int, int]:
-    block = _BLOCK(channels)
+    block = _block(channels)
     return triton.cdiv(rows, block[0]), triton.cdiv(channels, block[1])
 
 
@@ -121,15 +122,6 @@ def _grid(rows: int, channels: int) -> tuple[tuple[int, int], tuple[int, int], i
     down = max(1, min(PROGRAMS // across, triton.cdiv(rows, block)))
     span = triton.cdiv(triton.cdiv(rows, down), block) * block
     return (triton.cdiv(rows, span), across), (block, columns), span
-
-
-@triton.jit
-def _folded(row, side, channels):
-    """Where the channels of a row begin in folded maps."""
-    w, h = row % side, row // side % side
-    b = row // (side * side)
-    place = (b * (side // 2) + h // 2) * (side // 2) + w // 2
-    return (place * 4 + (h % 2) * 2 + w % 2) * channels
 
 
 @triton.jit
@@ -155,13 +147,8 @@ def _moments(x, parts, rows, channels, span, R: tl.constexpr, C: tl.constexpr):
 
 
 @triton.jit
-def _finish_moments(
-    x, parts, weight, bias, running_mean, running_var, facts,
-    rows, channels, count, momentum, eps, update: tl.constexpr, C: tl.constexpr, P: tl.constexpr,
-):  # fmt: skip
-    """From sums to mean, 1/σ, slope and offset, and the running averages."""
-    column = tl.program_id(0) * C + tl.arange(0, C)
-    inside = column < channels
+def _added(parts, column, inside, channels, count, C: tl.constexpr, P: tl.constexpr):
+    """Both sums of some channels over all programs."""
     first = tl.zeros((C,), tl.float32)
     second = tl.zeros((C,), tl.float32)
     for start in range(0, count, P):
@@ -170,6 +157,18 @@ def _finish_moments(
         mask = (part < count)[:, None] & inside[None, :]
         first += tl.sum(tl.load(parts + at, mask=mask, other=0.0), 0)
         second += tl.sum(tl.load(parts + at + channels, mask=mask, other=0.0), 0)
+    return first, second
+
+
+@triton.jit
+def _finish_moments(
+    x, parts, weight, bias, running_mean, running_var, facts,
+    rows, channels, count, momentum, eps, update: tl.constexpr, C: tl.constexpr, P: tl.constexpr,
+):  # fmt: skip
+    """From sums to mean, 1/σ, slope and offset, and the running averages."""
+    column = tl.program_id(0) * C + tl.arange(0, C)
+    inside = column < channels
+    first, second = _added(parts, column, inside, channels, count, C, P)
     shift = first / rows
     mean = shift + tl.load(x + column, mask=inside, other=0.0).to(tl.float32)
     var = tl.maximum(second / rows - shift * shift, 0.0)
@@ -199,9 +198,17 @@ def _apply(x, facts, y, rows, channels, side, fold: tl.constexpr, R: tl.constexp
     slope = tl.load(facts + 2 * channels + column, mask=inside, other=0.0)
     offset = tl.load(facts + 3 * channels + column, mask=inside, other=0.0)
     t = tl.load(x + at, mask=mask, other=0.0).to(tl.float32) * slope[None, :] + offset[None, :]
-    value = tl.where(t > 0, t, tl.exp(tl.minimum(t, 0.0)) - 1.0)
-    to = _folded(row, side, channels)[:, None] + column[None, :] if fold else at
+    value = elu(t)
+    to = folded(row, side, side, channels)[:, None] + column[None, :] if fold else at
     tl.store(y + to, value.to(y.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def _read(x, gradient, mask, slope, offset):
+    """Numbers before the normalisation, and the gradient before the ELU."""
+    value = tl.load(x, mask=mask, other=0.0).to(tl.float32)
+    d = tl.load(gradient, mask=mask, other=0.0).to(tl.float32)
+    return value, through_elu(d, value * slope[None, :] + offset[None, :])
 
 
 @triton.jit
@@ -223,11 +230,8 @@ def _gradient_sums(
         row = start + step + tl.arange(0, R)
         mask = (row < rows)[:, None] & inside[None, :]
         at = row[:, None] * channels + column[None, :]
-        value = tl.load(x + at, mask=mask, other=0.0).to(tl.float32)
-        come = _folded(row, side, channels)[:, None] + column[None, :] if fold else at
-        d = tl.load(gradient + come, mask=mask, other=0.0).to(tl.float32)
-        t = value * slope[None, :] + offset[None, :]
-        d = tl.where(t > 0, d, d * tl.exp(tl.minimum(t, 0.0)))
+        come = folded(row, side, side, channels)[:, None] + column[None, :] if fold else at
+        value, d = _read(x + at, gradient + come, mask, slope, offset)
         first += d
         second += d * (value - mean[None, :])
     out = parts + tl.program_id(0) * 2 * channels + column
@@ -240,14 +244,7 @@ def _finish_sums(parts, sums, channels, count, C: tl.constexpr, P: tl.constexpr)
     """Add up the sums of all programs."""
     column = tl.program_id(0) * C + tl.arange(0, C)
     inside = column < channels
-    first = tl.zeros((C,), tl.float32)
-    second = tl.zeros((C,), tl.float32)
-    for start in range(0, count, P):
-        part = start + tl.arange(0, P)
-        at = part[:, None] * 2 * channels + column[None, :]
-        mask = (part < count)[:, None] & inside[None, :]
-        first += tl.sum(tl.load(parts + at, mask=mask, other=0.0), 0)
-        second += tl.sum(tl.load(parts + at + channels, mask=mask, other=0.0), 0)
+    first, second = _added(parts, column, inside, channels, count, C, P)
     tl.store(sums + column, first, mask=inside)
     tl.store(sums + channels + column, second, mask=inside)
 
@@ -269,11 +266,8 @@ def _apply_gradient(
     offset = tl.load(facts + 3 * channels + column, mask=inside, other=0.0)
     first = tl.load(sums + column, mask=inside, other=0.0) / rows
     second = tl.load(sums + channels + column, mask=inside, other=0.0) / rows
-    value = tl.load(x + at, mask=mask, other=0.0).to(tl.float32)
-    come = _folded(row, side, channels)[:, None] + column[None, :] if fold else at
-    d = tl.load(gradient + come, mask=mask, other=0.0).to(tl.float32)
-    t = value * slope[None, :] + offset[None, :]
-    d = tl.where(t > 0, d, d * tl.exp(tl.minimum(t, 0.0)))
+    come = folded(row, side, side, channels)[:, None] + column[None, :] if fold else at
+    value, d = _read(x + at, gradient + come, mask, slope, offset)
     normal = (value - mean[None, :]) * scale[None, :]
     out = slope[None, :] * (d - first[None, :] - normal * second[None, :])
     tl.store(dx + at, out.to(dx.dtype.element_ty), mask=mask)

@@ -25,6 +25,7 @@ import triton.language as tl
 from torch import Tensor
 
 from mindseye.kernels import addressable
+from mindseye.kernels.pieces import elu, folded, through_elu
 
 __all__ = ["Stem"]
 
@@ -187,15 +188,6 @@ def _finish_moments(
 
 
 @triton.jit
-def _folded(row, height, side, channels):
-    """Where the channels of a pixel begin in folded maps."""
-    w, h = row % side, row // side % height
-    b = row // (side * height)
-    place = (b * (height // 2) + h // 2) * (side // 2) + w // 2
-    return (place * 4 + (h % 2) * 2 + w % 2) * channels
-
-
-@triton.jit
 def _forward(
     x, kernel, facts, y, rows, height, side, stride,
     C: tl.constexpr, P: tl.constexpr, R: tl.constexpr,
@@ -207,8 +199,8 @@ def _forward(
     slope, offset = tl.load(facts + 2 * C + c), tl.load(facts + 3 * C + c)
     t = tl.dot(_patches(x, row, rows, height, side, stride, P), w)
     t = t * slope[None, :] + offset[None, :]
-    value = tl.where(t > 0, t, tl.exp(tl.minimum(t, 0.0)) - 1.0)
-    to = _folded(row, height, side, C)[:, None] + c[None, :]
+    value = elu(t)
+    to = folded(row, height, side, C)[:, None] + c[None, :]
     tl.store(y + to, value.to(y.dtype.element_ty), mask=(row < rows)[:, None])
 
 
@@ -227,9 +219,9 @@ def _gradient_sums(
         row = start + step + tl.arange(0, R)
         u = _patches(x, row, rows, height, side, stride, P)
         t = tl.dot(u, w) * slope[None, :] + offset[None, :]
-        come = _folded(row, height, side, C)[:, None] + c[None, :]
+        come = folded(row, height, side, C)[:, None] + c[None, :]
         d = tl.load(gradient + come, mask=(row < rows)[:, None], other=0.0).to(tl.float32)
-        d = tl.where(t > 0, d, d * tl.exp(tl.minimum(t, 0.0)))
+        d = through_elu(d, t)
         total += tl.dot(tl.trans(d.to(tl.bfloat16)), u)
     tl.store(parts + tl.program_id(0) * C * P + c[:, None] * P + k[None, :], total)
 

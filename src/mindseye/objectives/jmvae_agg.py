@@ -39,6 +39,7 @@ from mindseye.objectives.bound import Bound
 from mindseye.objectives.elbo import bound_under
 from mindseye.objectives.registry import objective
 from mindseye.objectives.telbo import with_words_left_out
+from mindseye.streams import side_by_side
 
 __all__ = ["jmvae_agg"]
 
@@ -55,10 +56,10 @@ def jmvae_agg(
     drop: float = 0.5,
 ) -> Bound:
     """The joint bound less α times the divergences of q(z|x) and of experts of random subsets."""
-    q = vae.q_xy(x, y)
+    q, q_x = side_by_side(lambda: vae.q_xy(x, y), lambda: vae.q_x(x))
     joint = bound_under(q, vae, x, y, name="qxy", lam=lam, beta=beta)
     said = with_words_left_out(y, drop) if drop else y
     kl_qy = kl_divergence(detached(q), vae.q_y(said))  # for the experts only
-    kl_qx = kl_divergence(q, vae.q_x(x))
+    kl_qx = kl_divergence(q, q_x)
     terms = {"kl_qxy_qy": kl_qy, "kl_qxy_qx": kl_qx}
     return Bound(joint.value - alpha * (kl_qy + kl_qx), joint.terms | terms)

@@ -46,7 +46,7 @@ class Record:
     terms: Mapping[str, float] = field(default_factory=dict)  # mean of each term of the bound
     learning_rate: float = math.nan  # of the last update; after a rollback, of the next
     beta: float = math.nan  # weight of the KL term in the last update
-    grad_norm: float = math.nan  # of the last update, before clipping
+    grad_norm: float = math.nan  # of one of the last ten updates, before clipping
     note: str = ""  # what a person should know
 
     def to_json(self) -> dict[str, Any]:
