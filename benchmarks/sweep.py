@@ -22,7 +22,8 @@ from pathlib import Path
 import torch
 
 from mindseye.papers import Recipe, get_recipe
-from mindseye.runs import Run, create, provenance, train_together
+from mindseye.provenance import provenance
+from mindseye.runs import Run, create, train_together
 from mindseye.sweeps import grid
 
 COUNTS = (1, 2, 4, 8)

@@ -27,7 +27,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from mindseye.data import Batch
 from mindseye.labels import Labels
 from mindseye.papers import Recipe, get_recipe
-from mindseye.runs import provenance
+from mindseye.provenance import provenance
 from mindseye.training import Record, train
 
 CASES = [

@@ -25,7 +25,7 @@ LAYERS = [
     {"labels"},
     {"concepts", "sheets", "randomness"},
     {"grammar", "pictures", "tensors", "typesetting"},
-    {"files", "kernels"},
+    {"files", "kernels", "provenance"},
     {"errors", "streams", "version"},
 ]
 FRAMEWORKS = {"torch", "numpy", "PIL", "safetensors"}

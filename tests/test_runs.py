@@ -22,14 +22,6 @@ RECIPE = get_recipe("mnist-a/telbo-tiny").with_settings(SETTINGS)
 OBSERVER = get_recipe("mnist-a/observer-tiny").with_settings(SETTINGS)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("runs")

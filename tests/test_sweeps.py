@@ -32,14 +32,6 @@ RECIPE = get_recipe("mnist-a/telbo-tiny").with_settings(SETTINGS)
 OVER = {"seed": ["0", "1"], "lam": ["10", "50"]}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
     """A folder with a finished sweep of four runs, three at a time."""

@@ -30,7 +30,8 @@ from mindseye.metrics import (
     queries,
 )
 from mindseye.models import Observer
-from mindseye.runs import BUILTIN, Run, provenance
+from mindseye.provenance import provenance
+from mindseye.runs import BUILTIN, Run
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -14,13 +14,10 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
-import subprocess
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -39,7 +36,6 @@ from mindseye.papers.refitting import refitted
 from mindseye.pictures import save_picture
 from mindseye.tensors import read_tensors, write_tensors
 from mindseye.training import Checkpoints, Plan, Record, interleaved, queued, train
-from mindseye.version import __version__
 
 __all__ = [
     "BUILTIN",
@@ -51,7 +47,6 @@ __all__ = [
     "list_runs",
     "load",
     "load_observer",
-    "provenance",
     "train_together",
 ]
 
@@ -303,20 +298,6 @@ def load_observer(name: str | os.PathLike[str] = "mnist-a-observer") -> Observer
     return model
 
 
-def provenance(device: torch.device | str) -> dict[str, str]:
-    """What made a result: version, commit, device, date."""
-    device = torch.device(device)
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else _processor()
-    return {
-        "mindseye": __version__,
-        "commit": _commit(),
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "device": f"{device} ({name})",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-    }
-
-
 def estimate(
     recipe: Recipe,
     device: torch.device | str = "cpu",
@@ -402,20 +383,6 @@ def _own_observer(recipe: Recipe) -> str | None:
     """The built-in observer of a recipe's data, if there is one."""
     name = f"{recipe.data.name}-observer"
     return name if (BUILTIN / name).is_dir() else None
-
-
-def _commit() -> str:
-    """The commit of the checkout this package runs from, if it does."""
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return found.stdout.strip() if found.returncode == 0 else ""
-
-
-def _processor() -> str:
-    return f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads"
 
 
 def _decayed(model: nn.Module) -> Collection[nn.Parameter]:

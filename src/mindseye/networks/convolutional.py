@@ -3,8 +3,7 @@
 `paper`  The networks of Vedantam et al. (2018, A.4): DCGAN. Where text and code differ the code is
          taken, since it made the published numbers; `docs/papers.md` lists the differences.
 `slim`   The paper's decoder at a quarter of its width, encoders without layers at full
-         resolution, and half as many dense layers: as good a bound in a third of the time on a
-         GPU (`docs/performance.md`).
+         resolution, which cost a GPU more than all others together, and half as many dense layers.
 `lean`   For people without a GPU: pictures are folded into 16 channels of a quarter of the size
          before the first convolution and unfolded after the last, so that no layer works at full
          resolution. Chosen by measurement: `benchmarks/networks.py`.

@@ -24,13 +24,14 @@ from mindseye.files import read_json, write_bytes, write_json
 from mindseye.papers import Recipe
 from mindseye.papers.tables import Row, Split
 from mindseye.pictures import png_bytes
+from mindseye.provenance import provenance
 from mindseye.reproduction.collecting import entries
 from mindseye.reproduction.drawing import Drawing
 from mindseye.reproduction.pages import html, markdown
 from mindseye.reproduction.plan import COLUMNS, Plan
 from mindseye.reproduction.scoring import Judge, accuracy_of, score_real, score_run
 from mindseye.reproduction.training import Watch, trained
-from mindseye.runs import Run, find, provenance
+from mindseye.runs import Run, find
 from mindseye.sweeps import seconds_of
 
 __all__ = ["reproduce"]
