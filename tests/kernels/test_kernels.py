@@ -331,9 +331,7 @@ def test_adam_is_that_of_torch(device, clip):
         found = gradients(model, missing=5 if step == 1 else None)
         controls = torch.tensor([0.01, 0.0, 0.1, clip], device=device)
         table = flat.table(found).to(device)
-        adam(
-            flat.buffers, table, controls, (0.9, 0.99), 1e-8, average=True, compute=flat.compute[0]
-        )
+        adam(flat.buffers, table, controls, (0.9, 0.99), 1e-8, average=True)
         for twin, gradient in zip(twins, found, strict=True):
             twin.grad = None if gradient is None else clip * gradient.double()
         exact.step()
@@ -353,42 +351,12 @@ def test_what_is_computed_with_is_the_rounded_weight(device):
     found = gradients(model, missing=None)  # they must outlive their addresses
     table = flat.table(found).to(device)
     controls = torch.tensor([0.01, 0.0, 0.0, 1.0], device=device)
-    adam(flat.buffers, table, controls, (0.9, 0.99), 1e-8, average=False, compute=flat.compute[0])
+    adam(flat.buffers, table, controls, (0.9, 0.99), 1e-8, average=False)
     weights = flat.views("weights")
     # A GPU rounds to the nearest, the interpreter to zero.
     torch.testing.assert_close(model[0].weight.float(), weights["0.weight"], rtol=2**-7, atol=0)
     assert torch.equal(model[1].weight, weights["1.weight"])
     assert not torch.equal(weights["0.weight"], network(device)[0].weight)
-
-
-def test_blocks_that_are_done_and_blocks_not_asked_for_are_left_alone(device):
-    model = network(device)
-    flat = Flat(model, BLOCK, [], 0.0)
-    before = flat.live(copy=True)
-    found = gradients(model, missing=None)
-    table = flat.table(found).to(device)
-    table[1, flat.span(0)] = 3  # done
-    controls = torch.tensor([0.01, 0.0, 0.5, 1.0], device=device)
-    how = {"average": True, "compute": flat.compute[1]}
-    first = range(flat.starts[5])  # all but the last parameter
-    adam(flat.buffers, table, controls, (0.9, 0.99), 1e-8, blocks=first, **how)
-    names = [name for name, _ in model.named_parameters()]
-    same = [torch.equal(flat.live()[f"model.{n}"], before[f"model.{n}"]) for n in names]
-    assert same == [True, False, False, False, False, True]
-
-
-def test_the_copy_of_a_weight_without_a_gradient_is_written_too(device):
-    model = network(device)
-    flat = Flat(model, BLOCK, [], 0.0)
-    flat.compute[1].fill_(7.0)
-    found = gradients(model, missing=2)
-    table = flat.table(found).to(device)
-    controls = torch.tensor([0.01, 0.0, 0.5, 1.0], device=device)
-    adam(flat.buffers, table, controls, (0.9, 0.99), 1e-8, average=False, compute=flat.compute[1])
-    flat.use(1)
-    for name, parameter in model.named_parameters():
-        weight = flat.views("weights")[name]
-        torch.testing.assert_close(parameter.float(), weight, rtol=2**-7, atol=1e-30)
 
 
 def test_without_an_average_it_is_left_alone(device):
@@ -398,7 +366,7 @@ def test_without_an_average_it_is_left_alone(device):
     found = gradients(model, missing=None)  # they must outlive their addresses
     table = flat.table(found).to(device)
     controls = torch.tensor([0.01, 0.0, 0.5, 1.0], device=device)
-    adam(flat.buffers, table, controls, (0.9, 0.99), 1e-8, average=False, compute=flat.compute[0])
+    adam(flat.buffers, table, controls, (0.9, 0.99), 1e-8, average=False)
     assert torch.equal(flat.buffers["average"], before)
 
 

@@ -10,7 +10,6 @@ from mindseye.kernels import available
 from mindseye.models import JointVAE
 from mindseye.papers import Recipe, get_recipe
 from mindseye.training import Checkpoints, Plan, Record, Training, train
-from mindseye.training import captured as engine
 from mindseye.training.captured import STEPS, Captured
 from mindseye.training.eager import Eager
 from mindseye.training.learner import Learner
@@ -99,21 +98,6 @@ def test_captured_training_reaches_the_bound_of_an_eager_one(captured):
         assert one == pytest.approx(two, rel=0.05)
     assert records[0].terms.keys() == eager[0].terms.keys()
     assert bounds(records)[-1] > bounds(records)[0]
-
-
-@pytest.mark.parametrize("large", [1, 2**40])
-def test_weights_that_move_early_move_as_far_as_others(monkeypatch, large):
-    monkeypatch.setattr(engine, "LARGE", large)
-    free = recipe(clip="0")
-    eager, found = (bounds(trained(free, compiled=each)[1]) for each in (False, True))
-    for one, two in zip(found, eager, strict=True):
-        assert one == pytest.approx(two, rel=0.05)
-
-
-def test_no_hook_outlives_the_training(monkeypatch):
-    monkeypatch.setattr(engine, "LARGE", 1)
-    model, _ = trained(recipe(clip="0", steps="10", log_every="10"))
-    assert not any(p._post_accumulate_grad_hooks for p in model.parameters())
 
 
 def test_the_first_steps_have_the_bound_of_eager_ones():

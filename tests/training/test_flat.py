@@ -65,7 +65,7 @@ def test_parameters_begin_at_blocks_and_do_not_overlap(flat):
 
 def test_the_module_looks_at_the_buffers(flat, model):
     with torch.no_grad():
-        flat.compute[0].fill_(2.0)
+        flat.views("compute")["3.bias"].fill_(2.0)
         flat.views("weights")["1.weight"].fill_(3.0)
         flat.statistics.fill_(4.0)
     assert (model[3].bias == 2).all()
@@ -121,7 +121,7 @@ def test_a_state_names_everything_that_a_step_changes(flat, model):
 def disturb(flat: Flat) -> None:
     """Change every number that a step changes."""
     with torch.no_grad():
-        for name in ("weights", "first", "second", "average", "steps"):
+        for name in ("weights", "first", "second", "average", "compute", "steps"):
             flat.buffers[name].add_(1)
         for buffer in flat.model.buffers():
             buffer.add_(1)

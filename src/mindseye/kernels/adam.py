@@ -2,8 +2,8 @@ r"""One launch for all of Adam: gradient to weights, their copy for computing, a
 
 Weights, moments and average lie in flat buffers, cut into blocks of one size. Gradients stay where
 the backward pass left them: a table holds the address of each block's gradient, so nothing is
-gathered or added first. Kinds: 0 no gradient (the weights stay), 1 float32, 2 bfloat16, 3 done
-already (nothing is touched).
+gathered or added first. Without a gradient a block is left alone. Kinds: 0 no gradient, 1 float32,
+2 bfloat16.
 """
 
 from __future__ import annotations
@@ -26,26 +26,22 @@ def adam(
     eps: float,
     *,
     average: bool,
-    compute: Tensor,
-    blocks: range | None = None,
 ) -> None:
     """Move the weights; `controls` holds rate, β (unused), the average's new share, clip factor.
 
     Arguments:
-        flat: Buffers `weights`, `first`, `second`, `average`; `decay` and `steps` by block.
+        flat: Buffers `weights`, `first`, `second`, `average`, `compute`; `decay`, `steps` by block.
         table: Addresses, kinds and numbers of the gradients by block, int64 `(3, blocks)`.
         controls: float32 `(4,)`, on the device.
         betas: Decay of the running means.
         eps: The smallest divisor.
         average: Whether there is an average.
-        compute: The bfloat16 copy to write.
-        blocks: Which blocks; all if not given.
     """
-    some = range(table.shape[1]) if blocks is None else blocks
-    _adam[(len(some),)](
+    blocks = table.shape[1]
+    _adam[(blocks,)](
         table, controls, flat["weights"], flat["first"], flat["second"], flat["average"],
-        compute, flat["decay"], flat["steps"],
-        some.start, table.shape[1], betas[0], betas[1], eps, average, BLOCK,
+        flat["compute"], flat["decay"], flat["steps"],
+        blocks, betas[0], betas[1], eps, average, BLOCK,
     )  # fmt: skip
 
 
@@ -79,42 +75,27 @@ def _squares(table, out, blocks, N: tl.constexpr):
 @triton.jit
 def _adam(
     table, controls, weights, first, second, average, compute, decay, steps,
-    start, blocks, beta1, beta2, eps, averaged: tl.constexpr, N: tl.constexpr,
+    blocks, beta1, beta2, eps, averaged: tl.constexpr, N: tl.constexpr,
 ):  # fmt: skip
-    block, i = start + tl.program_id(0), tl.arange(0, N)
+    block, i = tl.program_id(0), tl.arange(0, N)
     at = block.to(tl.int64) * N + i
-    kind = tl.load(table + blocks + block)
-    if kind < 3:
-        w = tl.load(weights + at)
-        if kind > 0:
-            w = _moved(
-                w, table, controls, weights, first, second, decay, steps,
-                block, blocks, at, i, beta1, beta2, eps, N,
-            )  # fmt: skip
+    w = tl.load(weights + at)
+    if tl.load(table + blocks + block) > 0:
+        rate, step = tl.load(controls), tl.load(steps + block) + 1.0
+        g = _gradient(table, block, blocks, i, N) * tl.load(controls + 3)
+        g += tl.load(decay + block) * w
+        m = tl.load(first + at)
+        v = tl.load(second + at)
+        m += (1.0 - beta1) * (g - m)
+        v = beta2 * v + (1.0 - beta2) * g * g
+        unbias1 = 1.0 - tl.exp(step * tl.log(beta1))
+        unbias2 = 1.0 - tl.exp(step * tl.log(beta2))
+        w -= rate / unbias1 * m / (tl.sqrt(v) / tl.sqrt(unbias2) + eps)
+        tl.store(steps + block, step)
+        tl.store(weights + at, w)
+        tl.store(first + at, m)
+        tl.store(second + at, v)
         tl.store(compute + at, w.to(tl.bfloat16))
-        if averaged:
-            old = tl.load(average + at)
-            tl.store(average + at, old + tl.load(controls + 2) * (w - old))
-
-
-@triton.jit
-def _moved(
-    w, table, controls, weights, first, second, decay, steps,
-    block, blocks, at, i, beta1, beta2, eps, N: tl.constexpr,
-):  # fmt: skip
-    """The weights of a block after a step; they and the moments are stored."""
-    rate, step = tl.load(controls), tl.load(steps + block) + 1.0
-    g = _gradient(table, block, blocks, i, N) * tl.load(controls + 3)
-    g += tl.load(decay + block) * w
-    m = tl.load(first + at)
-    v = tl.load(second + at)
-    m += (1.0 - beta1) * (g - m)
-    v = beta2 * v + (1.0 - beta2) * g * g
-    unbias1 = 1.0 - tl.exp(step * tl.log(beta1))
-    unbias2 = 1.0 - tl.exp(step * tl.log(beta2))
-    w -= rate / unbias1 * m / (tl.sqrt(v) / tl.sqrt(unbias2) + eps)
-    tl.store(steps + block, step)
-    tl.store(weights + at, w)
-    tl.store(first + at, m)
-    tl.store(second + at, v)
-    return w
+    if averaged:
+        old = tl.load(average + at)
+        tl.store(average + at, old + tl.load(controls + 2) * (w - old))

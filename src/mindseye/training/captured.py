@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -25,12 +24,6 @@ __all__ = ["STEPS", "Captured"]
 
 STEPS = 10
 """Steps of a graph."""
-
-LARGE = 2**19
-"""Parameters of so many numbers are moved by themselves."""
-
-DONE = 3
-"""The kind of blocks that have moved already; see `kernels.adam`."""
 
 WARM = 3
 """Steps before a capture: libraries choose their kernels, ours are compiled."""
@@ -57,7 +50,6 @@ class Captured:
         self.norm = torch.full((), math.nan, device=device)
         self.lane = torch.cuda.Stream(device)
         self.side = torch.cuda.Stream(device)
-        self.early = _Early(self) if not plan.options.clip else None
         self.graphs: dict[tuple[BoundOf, int], _Graph] = {}
         self.sums: dict[tuple[str, ...], Tensor] = {}  # by the names of a bound's terms
         self.names: tuple[str, ...] = ()
@@ -107,8 +99,6 @@ class Captured:
         """Give the module its float32 weights, and free the graphs."""
         torch.cuda.current_stream().wait_stream(self.lane)
         self.graphs.clear()
-        if self.early:
-            self.early.release()
         self.flat.release()
 
     def _replay(self, steps: Sequence[Step]) -> None:
@@ -145,63 +135,39 @@ class Captured:
         return graph
 
     def update(self, bound: BoundOf, batch: Any, k: int, table: Tensor) -> Tensor:
-        """Step k of a graph; returns what a capture puts into the table later.
-
-        The table `(2, 3, blocks)` holds where gradients are twice, first without those of weights
-        that have moved before the backward pass was over.
-        """
+        """Step k of a graph; returns what a capture puts into the table later."""
         beta = self.controls[k, 1] if self.options.beta_warmup else 1.0
-        self.flat.use(k % 2)
         with fused(), torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
             found = bound(self.model, batch, beta)
         loss = -found.value.mean()  # here, and in `eager`, the sign flips
-        gradients, moved = self._backward(loss, k, table)
-        addresses = self.flat.table(gradients).repeat(2, 1, 1)
-        for number in moved:
-            addresses[0, 1, self.flat.span(number)] = DONE
+        gradients = torch.autograd.grad(loss, self.flat.parameters, allow_unused=True)
+        gradients = [_laid(g, p) for g, p in zip(gradients, self.flat.parameters, strict=True)]
+        addresses = self.flat.table(gradients)
         if not torch.cuda.is_current_stream_capturing():
             table.copy_(addresses)
-        self._adam(k, table, noted=k == 0)
+        self._adam(self.controls[k], table, noted=k == 0)
         self._sum({"bound": found.value, **found.terms})
         return addresses
 
-    def _backward(
-        self, loss: Tensor, k: int, table: Tensor
-    ) -> tuple[list[Tensor | None], Collection[int]]:
-        """The gradients, and the numbers of the parameters that have moved already."""
-        if self.early:
-            return self.early.backward(loss, k, table[1])
-        found = torch.autograd.grad(loss, self.flat.parameters, allow_unused=True)
-        return [_laid(g, p) for g, p in zip(found, self.flat.parameters, strict=True)], ()
-
-    def _adam(self, k: int, table: Tensor, noted: bool) -> None:
+    def _adam(self, controls: Tensor, table: Tensor, noted: bool) -> None:
         """Clip, move the weights, move the average."""
-        from mindseye.kernels.adam import squares
+        from mindseye.kernels.adam import adam, squares
 
-        controls = self.controls[k]
         if self.options.clip or noted:
-            squares(table[1], self.squares)
+            squares(table, self.squares)
             torch.sqrt(self.squares.sum(), out=self.norm)
         if self.options.clip:
             torch.clamp(self.options.clip / (self.norm + 1e-6), max=1.0, out=controls[3])
-        self.move(k, table[0])
-        if self.options.ema:
-            self.flat.averaged.lerp_(self.flat.statistics, controls[2])
-
-    def move(self, k: int, table: Tensor, blocks: range | None = None) -> None:
-        """Adam for some blocks, or for all; the other copy is written."""
-        from mindseye.kernels.adam import adam
-
         adam(
             self.flat.buffers,
             table,
-            self.controls[k],
+            controls,
             self.options.adam_betas,
             self.options.adam_eps,
             average=bool(self.options.ema),
-            compute=self.flat.compute[(k + 1) % 2],
-            blocks=blocks,
         )
+        if self.options.ema:
+            self.flat.averaged.lerp_(self.flat.statistics, controls[2])
 
     @torch.no_grad()
     def _sum(self, values: Mapping[str, Tensor]) -> None:
@@ -210,55 +176,6 @@ class Captured:
         if self.names not in self.sums:
             self.sums[self.names] = torch.zeros_like(means, dtype=torch.float64)
         self.sums[self.names].add_(means)
-
-
-class _Early:
-    """Large parameters move as soon as their gradients are there, beside the backward pass.
-
-    A decoder's gradients come first, and Adam is bound by memory where convolutions are bound by
-    arithmetic. Without clipping nothing has to be known about the other gradients.
-    """
-
-    def __init__(self, engine: Captured):
-        self.engine, self.lane = engine, torch.cuda.Stream(engine.flat.device)
-        self.moved: dict[int, Tensor] = {}
-        self.k, self.table = 0, torch.empty(0)
-        self.hooks = [
-            parameter.register_post_accumulate_grad_hook(partial(self._ready, number))
-            for number, parameter in enumerate(engine.flat.parameters)
-            if parameter.numel() >= LARGE
-        ]
-
-    def release(self) -> None:
-        """Take the hooks off: the parameters may be trained again by somebody else."""
-        for hook in self.hooks:
-            hook.remove()
-
-    def backward(
-        self, loss: Tensor, k: int, table: Tensor
-    ) -> tuple[list[Tensor | None], Collection[int]]:
-        """The gradients of step k, and which parameters have moved."""
-        self.moved, self.k, self.table = {}, k, table
-        parameters = self.engine.flat.parameters
-        loss.backward()
-        torch.cuda.current_stream().wait_stream(self.lane)
-        found = [self.moved.get(n, _laid(p.grad, p)) for n, p in enumerate(parameters)]
-        for parameter in parameters:
-            parameter.grad = None
-        return found, self.moved.keys()
-
-    def _ready(self, number: int, parameter: Tensor) -> None:
-        """Move a parameter on a stream of its own, behind the one its gradient came from."""
-        gradient = _laid(parameter.grad, parameter)
-        assert gradient is not None
-        self.moved[number] = gradient
-        span = self.engine.flat.span(number)
-        if not torch.cuda.is_current_stream_capturing():
-            rows = self.engine.flat.rows(gradient, number)
-            self.table[:, span.start : span.stop].copy_(rows)
-        self.lane.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self.lane):
-            self.engine.move(self.k, self.table, span)
 
 
 class _Graph:
@@ -270,15 +187,13 @@ class _Graph:
         self.next = _map(_copied, engine.plan.batch(engine.number, count))
         self.now = _map(_copied, self.next)
         parts = [_map(lambda t, k=k: t[k * size : (k + 1) * size], self.now) for k in range(count)]
-        tables = torch.zeros(count, 2, 3, blocks, dtype=torch.int64, device=engine.flat.device)
+        tables = torch.zeros(count, 3, blocks, dtype=torch.int64, device=engine.flat.device)
         for _ in range(WARM):
             engine.update(bound, parts[0], 0, tables[0])
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph, stream=engine.lane):
             self._take()
             found = [engine.update(bound, each, k, tables[k]) for k, each in enumerate(parts)]
-            if count % 2:  # the next graph begins with the first copy
-                engine.flat.compute[0].copy_(engine.flat.compute[1])
             engine.lane.wait_stream(engine.side)
         self.tables = tables.copy_(torch.stack(found))
         self.names = engine.names

@@ -4,9 +4,6 @@ A parameter occupies whole blocks, in the layout it had (channels last stays cha
 float32 weights are the model; those of products and convolutions are also kept rounded to bfloat16,
 and that copy is what the module computes with while it is trained. Parameters of normalisations
 stay float32. Floating-point buffers, such as running averages, are one flat tensor too.
-
-There are two bfloat16 copies: a step computes with one while Adam writes the other, so that weights
-may move before the last backward pass through them is done.
 """
 
 from __future__ import annotations
@@ -43,19 +40,17 @@ class Flat:
         self.starts = [sum(self.blocks[:i]) for i in range(len(self.blocks))]
         self.device, count = self.parameters[0].device, sum(self.blocks)
         kinds = {"weights": torch.float32, "first": torch.float32, "second": torch.float32}
-        kinds |= {"average": torch.float32}
+        kinds |= {"average": torch.float32, "compute": torch.bfloat16}
         self.buffers = {
             name: torch.zeros(count * block, dtype=kind, device=self.device)
             for name, kind in kinds.items()
         }
-        self.compute = torch.zeros(2, count * block, dtype=torch.bfloat16, device=self.device)
         self.buffers["steps"] = torch.zeros(count, device=self.device)
         chosen = [weight_decay if p in set(decayed) else 0.0 for p in self.parameters]
         self.buffers["decay"] = self._by_block(torch.tensor(chosen, device=self.device))
         self._layouts = [(p.shape, p.stride()) for p in self.parameters]
         self._first = torch.tensor(self.starts, device=self.device)
-        self._precise = _precise(model)
-        self._adopt()
+        self._adopt(_precise(model))
 
     def views(self, buffer: str) -> dict[str, Tensor]:
         """One of the buffers, parameter by parameter."""
@@ -81,25 +76,17 @@ class Flat:
 
     def table(self, gradients: Sequence[Tensor | None]) -> Tensor:
         """Addresses, kinds and numbers of gradients by block, int64 `(3, blocks)`, on the CPU."""
-        return torch.cat([self.rows(gradient, i) for i, gradient in enumerate(gradients)], 1)
-
-    def rows(self, gradient: Tensor | None, number: int) -> Tensor:
-        """The part of the table that is one parameter's."""
-        return _blocks(gradient, self.parameters[number].numel(), self.blocks[number], self.block)
-
-    def span(self, number: int) -> range:
-        """The blocks of a parameter."""
-        return range(self.starts[number], self.starts[number] + self.blocks[number])
-
-    def use(self, copy: int) -> None:
-        """Let the module compute with one of the two copies."""
-        weights, compute = self.views("weights"), self._cut(self.compute[copy])
-        for name, parameter in zip(self.names, self.parameters, strict=True):
-            parameter.data = weights[name] if parameter in self._precise else compute[name]
+        rows = [
+            _blocks(gradient, parameter.numel(), count, self.block)
+            for gradient, parameter, count in zip(
+                gradients, self.parameters, self.blocks, strict=True
+            )
+        ]
+        return torch.cat(rows, 1)
 
     def refresh(self) -> None:
         """Round the weights again, after they were changed by hand."""
-        self.compute.copy_(self.buffers["weights"])
+        self.buffers["compute"].copy_(self.buffers["weights"])
 
     def release(self) -> None:
         """Give the module its float32 weights."""
@@ -121,13 +108,13 @@ class Flat:
         self.buffers["steps"].copy_(self._by_block(steps))
         self.refresh()
 
-    def _adopt(self) -> None:
+    def _adopt(self, precise: Collection[nn.Parameter]) -> None:
         """Copy the model in, and let the module look at the copies."""
-        weights = self.views("weights")
+        weights, compute = self.views("weights"), self.views("compute")
         for name, parameter in zip(self.names, self.parameters, strict=True):
             weights[name].copy_(parameter.detach())
+            parameter.data = weights[name] if parameter in precise else compute[name]
         self.refresh()
-        self.use(0)
         self.buffers["average"].copy_(self.buffers["weights"])
         named = {n: b for n, b in self.model.named_buffers() if b.is_floating_point()}
         self._places = _placed({name: buffer.shape for name, buffer in named.items()})
@@ -140,7 +127,7 @@ class Flat:
     def _cut(self, flat: Tensor) -> dict[str, Tensor]:
         """A flat buffer, parameter by parameter."""
         return {
-            name: flat.as_strided(shape, stride, flat.storage_offset() + start * self.block)
+            name: flat.as_strided(shape, stride, start * self.block)
             for name, start, (shape, stride) in zip(
                 self.names, self.starts, self._layouts, strict=True
             )
