@@ -187,6 +187,24 @@ def test_a_record_in_the_middle_of_a_graph_loses_no_step():
     learner.engine.release()
 
 
+def test_parameters_that_are_held_still_stay_and_are_kept(tmp_path):
+    made = recipe(steps="20", log_every="10", checkpoint_every="20")
+    model, plan = model_of(made), plan_of(made)
+    model.label_decoder.requires_grad_(False)
+    before = {n: t.clone() for n, t in model.state_dict().items()}
+    saves = Checkpoints(tmp_path)
+    list(train(model, plan.bounds, plan.batch, plan.options, checkpoints=saves, compiled=True))
+    newest = saves.newest()
+    assert newest is not None
+    for name, tensor in model.state_dict().items():
+        still = name.startswith("label_decoder.")
+        assert not still or torch.equal(tensor, before[name])
+        assert f"model.{name}" in newest.state()
+    assert not torch.equal(
+        model.state_dict()["image_decoder.layers.8.weight"], before["image_decoder.layers.8.weight"]
+    )
+
+
 # Stages
 
 

@@ -103,6 +103,19 @@ def test_parameters_that_need_no_gradient_are_left_where_they_are():
     assert model[0].weight.dtype == torch.float32
 
 
+def test_what_is_held_still_is_part_of_the_state(model):
+    model[0].weight.requires_grad_(False)
+    flat = Flat(model, BLOCK, [], 0.0)
+    state = flat.live(copy=True)
+    assert {n.removeprefix("model.") for n in state if n.startswith("model.")} == set(
+        network().state_dict()
+    )
+    with torch.no_grad():
+        model[0].weight.add_(1)
+    flat.load(state)
+    assert torch.equal(model[0].weight, network()[0].weight)
+
+
 # State
 
 

@@ -63,8 +63,7 @@ class Flat:
         kept |= {"statistics": self.statistics, "averaged": self.averaged}
         kept = {n: t.clone() for n, t in kept.items()} if copy else kept
         steps = dict(zip(self.names, kept["steps"][self._first], strict=True))
-        rest = {n: b for n, b in self.model.named_buffers() if n not in self._places}
-        rest = {n: b.clone() for n, b in rest.items()} if copy else rest
+        rest = {n: t.clone() for n, t in self._rest().items()} if copy else self._rest()
         named = {
             "model": rest | self._cut(kept["weights"]) | self._statistics(kept["statistics"]),
             "adam.step": steps,
@@ -136,6 +135,11 @@ class Flat:
     def _statistics(self, flat: Tensor) -> dict[str, Tensor]:
         """Flat statistics, buffer by buffer."""
         return {name: flat[at].view(shape) for name, (at, shape) in self._places.items()}
+
+    def _rest(self) -> dict[str, Tensor]:
+        """What lies in no flat buffer: parameters that are held still, counters."""
+        still = {n: p.detach() for n, p in self.model.named_parameters() if not p.requires_grad}
+        return still | {n: b for n, b in self.model.named_buffers() if n not in self._places}
 
     def _by_block(self, values: Tensor) -> Tensor:
         """A number of every parameter, repeated for its blocks."""
