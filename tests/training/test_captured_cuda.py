@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 import torch
 from torch import nn
@@ -203,6 +206,19 @@ def test_parameters_that_are_held_still_stay_and_are_kept(tmp_path):
     assert not torch.equal(
         model.state_dict()["image_decoder.layers.8.weight"], before["image_decoder.layers.8.weight"]
     )
+
+
+def test_a_graph_is_gone_when_its_training_is():
+    learner = learner_of(recipe(steps="20", log_every="10"), compiled=True)
+    learner.advance(20)
+    assert isinstance(learner.engine, Captured)
+    graphs = [weakref.ref(graph) for graph in learner.engine.graphs.values()]
+    gc.disable()  # it must not take a collection of garbage
+    try:
+        learner.engine.release()
+        assert [graph() for graph in graphs] == [None]
+    finally:
+        gc.enable()
 
 
 # Stages

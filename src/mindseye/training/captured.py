@@ -8,13 +8,18 @@ for. `capture` costs a few seconds, once for every bound and number of steps.
 
 from __future__ import annotations
 
+import gc
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.graph import set_warn_on_accumulate_grad_stream_mismatch
+from torch.autograd.graph import (
+    saved_tensors_hooks,
+    set_warn_on_accumulate_grad_stream_mismatch,
+)
 
 from mindseye.kernels import fused
 from mindseye.training.flat import Flat
@@ -99,6 +104,7 @@ class Captured:
         """Give the module its float32 weights, and free the graphs."""
         torch.cuda.current_stream().wait_stream(self.lane)
         self.graphs.clear()
+        self.drawn = None
         self.flat.release()
 
     def _replay(self, steps: Sequence[Step]) -> None:
@@ -137,7 +143,8 @@ class Captured:
     def update(self, bound: BoundOf, batch: Any, k: int, table: Tensor) -> Tensor:
         """Step k of a graph; returns what a capture puts into the table later."""
         beta = self.controls[k, 1] if self.options.beta_warmup else 1.0
-        with fused(), torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
+        kept: list[Tensor] = []  # until the step is over; see `_keeping`
+        with fused(), torch.autocast("cuda", torch.bfloat16, cache_enabled=False), _keeping(kept):
             found = bound(self.model, batch, beta)
         loss = -found.value.mean()  # here, and in `eager`, the sign flips
         gradients = torch.autograd.grad(loss, self.flat.parameters, allow_unused=True)
@@ -191,7 +198,7 @@ class _Graph:
         for _ in range(WARM):
             engine.update(bound, parts[0], 0, tables[0])
         self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, stream=engine.lane):
+        with _undisturbed(), torch.cuda.graph(self.graph, stream=engine.lane):
             self._take()
             found = [engine.update(bound, each, k, tables[k]) for k, each in enumerate(parts)]
             engine.lane.wait_stream(engine.side)
@@ -222,6 +229,33 @@ def _map(function: Callable[..., Tensor], *batches: Any) -> Any:
     if isinstance(batches[0], Tensor):
         return function(*batches)
     return type(batches[0])(*(_map(function, *parts) for parts in zip(*batches, strict=True)))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Collect no garbage meanwhile: freeing another graph would spoil the one being captured."""
+    gc.collect()
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _keeping(kept: list[Tensor]) -> saved_tensors_hooks:
+    """Hold what a backward pass reads, until all its streams have met again.
+
+    Freed at once, the memory could be written by the stream it came from while another one, on
+    which the backward pass reads it, still lags behind.
+    """
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept.append(tensor)
+        return tensor
+
+    return saved_tensors_hooks(keep, lambda tensor: tensor)
 
 
 def _copied(tensor: Tensor) -> Tensor:
