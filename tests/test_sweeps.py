@@ -22,7 +22,6 @@ from mindseye.sweeps import (
     seconds_of,
     summary,
     sweep,
-    together_on,
     values,
 )
 from mindseye.training import Record, interleaved
@@ -145,7 +144,6 @@ def test_as_many_at_a_time_as_asked(tmp_path, monkeypatch):
     recipes = grid(RECIPE, {"seed": values("0..4")})
     assert list(sweep(recipes, tmp_path, together=2)) == []
     assert groups == [[0, 1], [2, 3], [4]]
-    assert (together_on("cpu"), together_on("cuda:1")) == (1, 4)
 
 
 def test_a_finished_sweep_trains_nothing(root):

@@ -31,11 +31,11 @@ __all__ = [
     "find_runs",
     "grid",
     "points",
+    "rollbacks_of",
     "runs_of",
     "seconds_of",
     "summary",
     "sweep",
-    "together_on",
     "values",
 ]
 
@@ -96,7 +96,7 @@ def sweep(
     device: torch.device | str = "cpu",
     data: str | None = None,
     *,
-    together: int | None = None,
+    together: int = 1,
     compiled: bool = True,
 ) -> Generator[tuple[Run, Record]]:
     """Train what is not finished of some recipes; records as they come, each with its run.
@@ -109,10 +109,9 @@ def sweep(
         root: The folder of runs, where those of the same recipes are found.
         device: Where to train.
         data: A folder with the data.
-        together: How many are trained at once; by default as many as the device gains from.
+        together: How many are trained at once, their steps interleaved.
         compiled: On a GPU, capture whole steps in bfloat16 and replay them.
     """
-    together = together_on(device) if together is None else together
     if together < 1:
         raise UsageError(f"`together={together}` is too few; expected 1 or more.")
     for needed in {recipe.data for recipe in recipes}:
@@ -120,11 +119,6 @@ def sweep(
     unfinished = [run for run in dict.fromkeys(runs_of(recipes, root)) if not run.finished]
     groups = [unfinished[i : i + together] for i in range(0, len(unfinished), together)]
     return _trained(groups, device, data, compiled)
-
-
-def together_on(device: torch.device | str) -> int:
-    """How many runs a device trains at once: on a CPU there is nothing to gain."""
-    return 4 if torch.device(device).type == "cuda" else 1
 
 
 def runs_of(recipes: Sequence[Recipe], root: str | os.PathLike[str]) -> list[Run]:
@@ -232,6 +226,11 @@ class Tally:
         """Pictures a second since the first record."""
         seconds = time.perf_counter() - self._since if self._since else 0.0
         return self._pictures / seconds if seconds else 0.0
+
+
+def rollbacks_of(run: Run) -> int:
+    """How often training went back to a good state."""
+    return sum(record.get("kind") == "rollback" for record in run.log())
 
 
 def _trained(

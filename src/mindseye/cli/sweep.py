@@ -43,8 +43,8 @@ def sweep(
         typer.Option("--set", help="Change a field of all runs: steps=2000, data.source=digits …"),
     ] = None,
     together: Annotated[
-        int | None, typer.Option(min=1, help="Runs trained at once; 4 on a GPU, 1 on a CPU.")
-    ] = None,
+        int, typer.Option(min=1, help="Runs trained at once, their steps interleaved.")
+    ] = 1,
     runs: Runs = "runs",
     data: DataFolder = None,
     device: Device = "auto",
@@ -57,8 +57,8 @@ def sweep(
 ) -> None:
     """Train a recipe at every combination of some settings.
 
-    On a GPU several runs are trained at a time, so that each fills the gaps of the others. A run
-    that is there already is found by its recipe: the same command goes on where it was stopped.
+    All runs share one process, which makes data and kernels ready once. A run that is there
+    already is found by its recipe: the same command goes on where it was stopped.
 
     \b
     mindseye sweep mnist-a/telbo-fast --over seed=0..4 --device cuda
@@ -76,7 +76,6 @@ def sweep(
         for made in sweeps.grid(base.with_settings(fixed), settings)
     ]
     where = chosen_device(device)
-    together = sweeps.together_on(where) if together is None else together
     if any(made.data.source == "digits" for made in recipes):
         note("Drawing scikit-learn's small digits; `mindseye data get mnist` brings MNIST.")
     points, compiled = sweeps.points(settings), not no_compile

@@ -38,7 +38,7 @@ class Model:
     """joint (a joint VAE) or observer (a classifier of attributes)."""
 
     networks: str = "paper"
-    """paper, lean or dense for a joint model; strong or paper for an observer."""
+    """paper, slim, lean or dense for a joint model; strong or paper for an observer."""
 
     latent: int = 10
     """Size of the latent."""

@@ -73,7 +73,10 @@ _MEANINGS = {
     "code.",
 }
 _OBSERVERS = "How often an observer names real pictures of unseen digits rightly, in percent."
-_RUNS = "Seconds of training and of scoring. Every run is its last step: none is chosen."
+_RUNS = (
+    "Rollbacks are returns to a good state after numbers ran away; seconds are those of training "
+    "and of scoring. Every run is its last step: none is chosen."
+)
 
 
 def _opening(result: dict[str, Any]) -> str:
@@ -160,10 +163,11 @@ def _observers(result: dict[str, Any]) -> Grid:
 
 
 def _runs(result: dict[str, Any]) -> Grid:
-    grid = [["run", "recipe", "digest", "seed", "steps", "training, s", "scoring, s"]]
+    grid = [["run", "recipe", "digest", "seed", "steps", "rollbacks", "training, s", "scoring, s"]]
     for run in result["runs"]:
         scoring = sum(run["scoring seconds"].values())
-        numbers = [run["seed"], run["steps"], f"{run['training seconds']:.0f}", f"{scoring:.0f}"]
+        numbers = [run["seed"], run["steps"], run["rollbacks"]]
+        numbers += [f"{run['training seconds']:.0f}", f"{scoring:.0f}"]
         grid.append([run["run"], run["recipe"], run["digest"], *map(str, numbers)])
     return grid
 

@@ -32,7 +32,7 @@ from mindseye.reproduction.plan import COLUMNS, Plan
 from mindseye.reproduction.scoring import Judge, accuracy_of, score_real, score_run
 from mindseye.reproduction.training import Watch, trained
 from mindseye.runs import Run, find
-from mindseye.sweeps import seconds_of
+from mindseye.sweeps import rollbacks_of, seconds_of
 
 __all__ = ["reproduce"]
 
@@ -181,6 +181,7 @@ class _Work:
             "recipe": run.recipe.name,
             "digest": run.recipe.digest,
             "steps": run.recipe.training.steps,
+            "rollbacks": rollbacks_of(run),
             "run": self._relative(run),
             "training seconds": round(seconds_of(run), 1),
             "scoring seconds": {c: self.scores[*key, c][i]["seconds"] for c in columns},
