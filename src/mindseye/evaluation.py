@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -43,6 +44,7 @@ __all__ = [
     "compare_runs",
     "evaluate_observer",
     "evaluate_run",
+    "evaluated",
     "get_protocol",
     "held_out",
     "observer_accuracy",
@@ -136,8 +138,18 @@ def evaluate_run(
         asked = held_out(run.recipe.data, protocol.part)
         unseen = ask(imaginer, mind.observer, asked, protocol, **how)
     report = Report(run.name, score, unseen, observer_accuracy(mind.observer, real))
-    _keep(run, report.to_json(), protocol, device, time.perf_counter() - started)
+    kept = {"judge": observer} | report.to_json()
+    _keep(run, kept, protocol, device, time.perf_counter() - started)
     return report
+
+
+def evaluated(run: Run, protocol: Protocol, observer: str | None = None) -> bool:
+    """Whether a run's report is there already, by this protocol and this observer."""
+    file = run.path / "evaluation.json"
+    if not file.is_file():
+        return False
+    kept, asked = read_json(file), json.loads(json.dumps(asdict(protocol)))
+    return (kept.get("protocol"), kept.get("judge")) == (asked, observer)
 
 
 def ask(
@@ -239,15 +251,19 @@ def compare_runs(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 
 def scores_of(run: Run) -> dict[str, Any]:
-    """Correctness and coverage in percent, by level, of a run that has been evaluated."""
+    """Correctness and coverage in percent, by level, of a run that has been evaluated.
+
+    Those of combinations that it never saw are called unseen.
+    """
     file = run.path / "evaluation.json"
     if not file.is_file():
         return {}
-    found = {}
-    for entry in read_json(file).get("score", {}).get("levels", []):
-        for name, estimate in entry["rows"]["model"].items():
-            if name != "combined":
-                found[f"{name} {entry['level']}"] = 100 * estimate["mean"]
+    kept, found = read_json(file), {}
+    for kind, words in (("score", ""), ("unseen", "unseen ")):
+        for entry in (kept.get(kind) or {}).get("levels", []):
+            for name, estimate in entry["rows"]["model"].items():
+                if name != "combined":
+                    found[f"{words}{name} {entry['level']}"] = 100 * estimate["mean"]
     return found
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from mindseye.errors import DataError, UsageError
-from mindseye.evaluation import scores_of
+from mindseye.evaluation import Protocol, evaluate_run, evaluated, scores_of
 from mindseye.files import explained
 from mindseye.papers import Recipe
 from mindseye.papers.recipe import Refit
@@ -33,6 +33,7 @@ __all__ = [
     "points",
     "rollbacks_of",
     "runs_of",
+    "scored",
     "seconds_of",
     "summary",
     "sweep",
@@ -119,6 +120,23 @@ def sweep(
     unfinished = [run for run in dict.fromkeys(runs_of(recipes, root)) if not run.finished]
     groups = [unfinished[i : i + together] for i in range(0, len(unfinished), together)]
     return _trained(groups, device, data, compiled)
+
+
+def scored(
+    runs: Collection[Run],
+    protocol: Protocol,
+    *,
+    observer: str | None = None,
+    device: torch.device | str = "cpu",
+    data: str | None = None,
+) -> Generator[Run]:
+    """Score the finished runs, those that have no such scores yet; each, once it has."""
+    for run in dict.fromkeys(runs):
+        if not run.finished:
+            continue
+        if not evaluated(run, protocol, observer):
+            evaluate_run(run, protocol, observer=observer, device=device, data=data)
+        yield run
 
 
 def runs_of(recipes: Sequence[Recipe], root: str | os.PathLike[str]) -> list[Run]:

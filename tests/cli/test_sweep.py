@@ -1,11 +1,12 @@
 """`mindseye sweep` as people meet it: trained, stopped, asked again, mistyped."""
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
-from mindseye import sweeps
+from mindseye import evaluation, sweeps
 from mindseye.training import Record
 
 TINY = ("mnist-a/jmvae-tiny", "--set", "source=digits", "--set", "steps=4", "--device", "cpu")
@@ -33,15 +34,44 @@ def test_a_sweep_has_a_row_for_each_run_and_the_same_command_trains_nothing(mind
     assert len(list(Path("runs").iterdir())) == 4
 
 
-def test_json_is_a_list_of_runs_with_their_settings(mindseye):
+def test_json_holds_the_runs_with_their_settings_and_what_made_them(mindseye):
     code, out, err = mindseye("sweep", *TINY, "--over", "alpha=0.1", "--json")
     assert code == 0, err
-    (fact,) = json.loads(out)
+    found = json.loads(out)
+    (fact,) = found["runs"]
+    assert found["recipe"] == TINY[0]
+    assert found["settings"] == {"source": "digits", "steps": "4"}
+    assert found["protocol"] is None
+    assert "device" in found["provenance"]
     assert fact["run"] == "runs/00000-mnist-a-jmvae-tiny"
     assert fact["settings"] == {"alpha": "0.1"}
     assert fact["state"] == "finished"
     assert fact["bound"] < 0
     assert json.loads(Path(fact["run"], "recipe.json").read_text())["weights"]["alpha"] == 0.1
+
+
+def test_scores_are_those_of_the_validation_part_and_are_asked_for_once(mindseye, monkeypatch):
+    few = dataclasses.replace(evaluation.PROTOCOLS["quick"], samples=2, queries=3)
+    monkeypatch.setitem(evaluation.PROTOCOLS, "quick", few)
+    asked = ("sweep", *TINY, "--over", "alpha=0.1,1", "--score", "quick", "--json")
+    code, out, err = mindseye(*asked)
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["protocol"]["part"] == "validation"
+    names = {f"{score} {n}" for score in ("correctness", "coverage") for n in (1, 2, 3)}
+    assert [run["scores"].keys() for run in found["runs"]] == [names | {"correctness 4"}] * 2
+    monkeypatch.setattr(sweeps, "evaluate_run", None)  # nobody is asked again
+    code, again, err = mindseye(*asked)
+    assert code == 0, err
+    assert json.loads(again)["runs"] == found["runs"]
+
+
+def test_an_unknown_protocol_is_named_before_anything_is_trained(mindseye, folder):
+    code, _, err = mindseye("sweep", *TINY, "--over", "seed=0,1", "--score", "papr")
+    assert code == 2
+    assert "`protocol='papr'` is not known" in err
+    assert "'paper'?" in err
+    assert not (folder / "runs").exists()
 
 
 def test_dry_run_says_what_would_be_trained(mindseye, folder):

@@ -1,9 +1,10 @@
-"""`mindseye sweep`: one recipe at many settings, several runs at a time."""
+"""`mindseye sweep`: one recipe at many settings."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from math import prod
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from mindseye.cli.options import (
     Device,
     Json,
     NoCompile,
+    ObserverName,
     Runs,
     chosen_device,
     setting,
@@ -45,6 +47,11 @@ def sweep(
     together: Annotated[
         int, typer.Option(min=1, help="Runs trained at once, their steps interleaved.")
     ] = 1,
+    score: Annotated[
+        str | None,
+        typer.Option(help="Score every run on the validation part: paper, ours or quick."),
+    ] = None,
+    observer: ObserverName = None,
     runs: Runs = "runs",
     data: DataFolder = None,
     device: Device = "auto",
@@ -58,16 +65,20 @@ def sweep(
     """Train a recipe at every combination of some settings.
 
     All runs share one process, which makes data and kernels ready once. A run that is there
-    already is found by its recipe: the same command goes on where it was stopped.
+    already is found by its recipe: the same command goes on where it was stopped. Scores are those
+    of the validation part: settings may be chosen by them.
 
     \b
     mindseye sweep mnist-a/telbo-fast --over seed=0..4 --device cuda
-    mindseye sweep mnist-a/telbo-fast --over lam=1,10,50 --over gamma=1,50 --set steps=20000
+    mindseye sweep mnist-a/telbo-fast --over lam=1,10,50 --over gamma=1,50 --score quick
     mindseye sweep mnist-a/jmvae-tiny --over alpha=0.1,1 --set data.source=digits --dry-run
     """
     from mindseye import sweeps
+    from mindseye.evaluation import get_protocol
     from mindseye.papers import get_recipe
+    from mindseye.provenance import provenance
 
+    protocol = replace(get_protocol(score), part="validation") if score else None
     base, settings = get_recipe(recipe), _settings(over or [])
     fixed = dict(setting(text) for text in set_ or [])
     _check(settings, fixed, yes=yes)
@@ -86,7 +97,10 @@ def sweep(
     records = sweeps.sweep(recipes, runs, where, data, together=together, compiled=compiled)
     group = sweeps.runs_of(recipes, runs)
     tally = _follow(group, records, together)
-    _finished(points, group, as_json=json)
+    if protocol:
+        _score(group, sweeps.scored(group, protocol, observer=observer, device=where, data=data))
+    facts = {"recipe": recipe, "settings": fixed, "protocol": protocol and asdict(protocol)}
+    _finished(points, group, facts | {"provenance": provenance(where)}, as_json=json)
     if tally.failed:
         names = ", ".join(run.name for run in tally.failed)
         reason = next(iter(tally.failed.values()))
@@ -151,19 +165,30 @@ def _follow(group: list[Run], records: Any, together: int) -> Tally:
     return tally
 
 
+def _score(group: list[Run], scored: Iterable[Run]) -> None:
+    """Score under a progress bar."""
+    with bar("scoring") as progress:
+        task = progress.add_task("", total=len(set(group)))
+        for run in scored:
+            progress.update(task, advance=1, description=run.name)
+
+
 def _speed(tally: Tally) -> str:
     words = f"{tally.done}/{len(tally.runs)} runs, {tally.rate:,.0f} pictures/s"
     return words + (f", {tally.rollbacks} rollbacks" if tally.rollbacks else "")
 
 
-def _finished(points: list[dict[str, str]], group: list[Run], *, as_json: bool) -> None:
+def _finished(
+    points: list[dict[str, str]], group: list[Run], made: dict[str, Any], *, as_json: bool
+) -> None:
     """One row for each run."""
     from mindseye.sweeps import summary
 
     facts = [summary(run) for run in group]
     if as_json:
         parts = zip(group, points, facts, strict=True)
-        return print_json([{"run": str(run.path), "settings": p} | fact for run, p, fact in parts])
+        rows = [{"run": str(run.path), "settings": p} | fact for run, p, fact in parts]
+        return print_json(made | {"runs": rows})
     rows = [
         {"run": run.name} | point | _flat(fact)
         for run, point, fact in zip(group, points, facts, strict=True)

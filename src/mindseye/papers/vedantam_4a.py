@@ -59,7 +59,7 @@ LABELS = {
     "scan-atomic": "SCAN, atomic",
     "jmvae-agg": "JMVAE-agg (ours)",
     "telbo-refit": "TELBO, refitted (ours)",
-    "jmvae-refit": "JMVAE, β = 0.1, refitted (ours)",
+    "jmvae-refit": "JMVAE, beta 0.1, refitted (ours)",
 }
 
 
