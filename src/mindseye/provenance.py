@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from datetime import UTC, datetime
@@ -29,7 +30,9 @@ def provenance(device: torch.device | str) -> dict[str, str]:
 
 
 def _commit() -> str:
-    """The commit of the checkout this package runs from, if it does."""
+    """`$MINDSEYE_COMMIT`, for copies without a history, or the commit of the checkout."""
+    if said := os.environ.get("MINDSEYE_COMMIT"):
+        return said
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     try:
         found = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)  # noqa: S603
