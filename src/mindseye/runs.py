@@ -126,9 +126,14 @@ class Run:
         with closing(queued(model, plan, saves, decayed, compiled=compiled)) as records:
             yield from (r for r in records if not (refit and r and r.kind == "done"))
         if refit and isinstance(model, JointVAE):
-            saves, seed = Checkpoints(self.path / "refit"), recipe.training.seed
             fitting = refitted(
-                model, dataset, recipe.refit, seed=seed, checkpoints=saves, compiled=compiled
+                model,
+                dataset,
+                recipe.refit,
+                joint="q_xy" in recipe.fits,
+                seed=recipe.training.seed,
+                checkpoints=Checkpoints(self.path / "refit"),
+                compiled=compiled,
             )
             for record in fitting:
                 yield replace(record, step=recipe.training.steps + record.step)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from mindseye import runs
 from mindseye.data import Data
 from mindseye.errors import UsageError
 from mindseye.papers import get_recipe
@@ -39,18 +40,29 @@ def test_refitting_brings_the_experts_to_the_aggregate(data):
     assert -8 < bounds[-1] < 0.5  # it is minus a divergence
 
 
-def test_the_aggregate_holds_the_posteriors_of_the_first_pictures(data):
+@pytest.mark.parametrize("joint", [True, False])
+def test_the_aggregate_holds_the_posteriors_of_the_first_pictures(data, joint):
     model = make().eval()
-    aggregate = aggregate_of(model, data, Refit(updates=1, pictures=40, bandwidth=0.0))
+    options = Refit(updates=1, pictures=40, bandwidth=0.0)
+    aggregate = aggregate_of(model, data, options, joint=joint)
     batch = data.examples(torch.arange(40))
     assert torch.equal(aggregate.codes, batch.y.codes)
     with torch.no_grad():
-        q = model.q_x(batch.x)
+        q = model.q_xy(batch.x, batch.y) if joint else model.q_x(batch.x)
         mean = q.mean
         expected = q.log_prob(mean[:, None]).T  # each posterior at every mean
     one = aggregate.densities.T
     found = torch.cat([-(mean**2) / 2, mean, torch.ones(40, 1)], 1) @ one.T
     torch.testing.assert_close(found, expected.T, rtol=1e-3, atol=1e-3)
+
+
+def test_without_a_trained_joint_reader_pictures_are_read_alone(tmp_path, monkeypatch):
+    few = {"source": "digits", "steps": "2", "updates": "2", "pictures": "16"}
+    used = []
+    monkeypatch.setattr(runs, "refitted", lambda *_, joint, **__: used.append(joint) or iter(()))
+    for name in ("mnist-a/jmvae-tiny", "mnist-a/bivcca-tiny"):
+        list(create(get_recipe(name).with_settings(few), tmp_path).train())
+    assert used == [True, False]
 
 
 def test_a_run_that_is_stopped_while_refitting_goes_on_as_if_it_were_not(tmp_path):

@@ -1,9 +1,10 @@
 r"""The last stage of a recipe: the experts of q(z|y) are fitted to where pictures are.
 
-The posteriors $q(z \mid x_n)$ of many training pictures are computed once. The experts then
+The posteriors of many training pictures are computed once: $q(z \mid x_n, y_n)$, what the decoder
+was trained with, or $q(z \mid x_n)$ where an objective fits no joint reader. The experts then
 minimise the divergence of $q(z \mid y_\mathcal{O})$ from the mean posterior of the pictures that
-fit $y_\mathcal{O}$, for full and partial descriptions; nothing else moves. It takes a minute,
-and afterwards every word means latents that have pictures.
+fit $y_\mathcal{O}$, for full and partial descriptions; nothing else moves. It takes a minute on a
+CPU, and afterwards every word means latents that have pictures.
 """
 
 from __future__ import annotations
@@ -30,12 +31,23 @@ def refitted(
     dataset: Dataset,
     options: Refit,
     *,
+    joint: bool = True,
     seed: int = 0,
     checkpoints: Checkpoints | None = None,
     compiled: bool = False,
 ) -> Generator[Record]:
-    """Fit the experts of a trained model; records as they come."""
-    aggregate = aggregate_of(vae, dataset, options)
+    """Fit the experts of a trained model; records as they come.
+
+    Arguments:
+        vae: The model; its experts change.
+        dataset: Where the pictures come from.
+        options: How many pictures and updates.
+        joint: Whether q(z|x, y) was trained; else pictures are read by q(z|x).
+        seed: Chooses descriptions and noise.
+        checkpoints: Where to save, if anywhere.
+        compiled: On a GPU, capture whole steps and replay them.
+    """
+    aggregate = aggregate_of(vae, dataset, options, joint=joint)
     training = options.training(seed)
     size = training.batch_size
 
@@ -57,14 +69,16 @@ def refitted(
 
 
 @torch.no_grad()
-def aggregate_of(vae: JointVAE, dataset: Dataset, options: Refit) -> Aggregate:
-    """The posteriors q(z|x) of the first pictures of a data set."""
+def aggregate_of(
+    vae: JointVAE, dataset: Dataset, options: Refit, *, joint: bool = True
+) -> Aggregate:
+    """The posteriors of the first pictures of a data set."""
     vae.eval()
     device = vae.label_encoder.embedding.device
     loc, scale, codes = [], [], []
     for index in torch.arange(options.pictures, device=device).split(512):
         x, y = dataset.examples(index)
-        q = vae.q_x(x)
+        q = vae.q_xy(x, y) if joint else vae.q_x(x)
         loc.append(q.mean)
         scale.append((q.variance + options.bandwidth**2).sqrt())
         codes.append(y.codes)
