@@ -15,7 +15,7 @@ LAYERS = [
     {"cli"},
     {"reproduction"},
     {"sweeps"},
-    {"evaluation"},
+    {"evaluation", "exports"},
     {"runs"},
     {"figures", "papers"},
     {"imagine", "metrics", "training"},

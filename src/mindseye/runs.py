@@ -12,7 +12,6 @@ A model is opened from `recipe.json` and weights alone: data, never code.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
@@ -28,14 +27,23 @@ from torch import nn
 from mindseye.data import Batch, Dataset
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.figures import imagined_sheet
-from mindseye.files import explained, read_json, write_bytes, write_json
+from mindseye.files import explained, read_json, write_json
 from mindseye.imagine import Mind
 from mindseye.models import JointVAE, Observer
 from mindseye.papers import Recipe
 from mindseye.papers.refitting import refitted
 from mindseye.pictures import save_picture
 from mindseye.tensors import read_tensors, write_tensors
-from mindseye.training import Checkpoints, Plan, Record, interleaved, queued, train
+from mindseye.training import (
+    Checkpoints,
+    Log,
+    Plan,
+    Record,
+    interleaved,
+    queued,
+    read_log,
+    train,
+)
 
 __all__ = [
     "BUILTIN",
@@ -106,7 +114,7 @@ class Run:
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU, on any device
             torch.default_generator.manual_seed(recipe.training.seed)
             model = _fresh(recipe, device)
-        with _Log(self.path / "log.jsonl", self._step()) as log:
+        with Log(self.path / "log.jsonl", self._step()) as log:
             for record in self._stages(model, dataset, compiled):
                 if record:
                     log.append(record)
@@ -140,7 +148,7 @@ class Run:
 
     def log(self) -> list[dict[str, Any]]:
         """The records written so far; a last line cut short by a crash is left out."""
-        return list(_records(self.path / "log.jsonl"))
+        return list(read_log(self.path / "log.jsonl"))
 
     def model(self) -> nn.Module:
         """The trained model, on the CPU, ready to use."""
@@ -337,42 +345,6 @@ def _fresh(recipe: Recipe, device: torch.device | str) -> nn.Module:
     model = recipe.build().to(device)
     model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] not in stubs
     return model
-
-
-class _Log:
-    """The log of a run, cut back to the step that training goes on from."""
-
-    def __init__(self, path: Path, step: int):
-        self.path, self.step = path, step
-
-    def __enter__(self) -> _Log:
-        earlier = (r for r in _records(self.path) if r.get("kind") != "done")
-        kept = [r for r in earlier if r.get("step", 0) <= self.step]
-        lines = "".join(json.dumps(record) + "\n" for record in kept)
-        write_bytes(self.path, lines.encode())
-        with explained(self.path):
-            self.file = open(self.path, "a", encoding="utf-8")
-        return self
-
-    def append(self, record: Record) -> None:
-        with explained(self.path):
-            self.file.write(json.dumps(record.to_json()) + "\n")
-            self.file.flush()
-
-    def __exit__(self, *_: object) -> None:
-        self.file.close()
-
-
-def _records(path: Path) -> Iterator[dict[str, Any]]:
-    if not path.is_file():
-        return
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            yield record
 
 
 def _number(path: Path) -> int:

@@ -19,6 +19,7 @@ from mindseye.cli.compare import compare
 from mindseye.cli.data import data
 from mindseye.cli.describe import describe
 from mindseye.cli.evaluate import evaluate
+from mindseye.cli.export import export
 from mindseye.cli.imagine import imagine
 from mindseye.cli.list import list_
 from mindseye.cli.plane import plane
@@ -52,6 +53,7 @@ for _command in (
     compare,
     reproduce,
     plane,
+    export,
     show,
     cite,
 ):

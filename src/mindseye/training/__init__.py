@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from mindseye.training.averaging import Average
 from mindseye.training.checkpoints import Checkpoint, Checkpoints
+from mindseye.training.logs import Log, read_log
 from mindseye.training.loop import Record, Training, interleaved, queued, train
 from mindseye.training.plan import Plan
 
@@ -14,10 +15,12 @@ __all__ = [
     "Average",
     "Checkpoint",
     "Checkpoints",
+    "Log",
     "Plan",
     "Record",
     "Training",
     "interleaved",
     "queued",
+    "read_log",
     "train",
 ]
