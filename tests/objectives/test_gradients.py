@@ -124,7 +124,8 @@ def test_experts_of_jmvae_agg_do_not_bend_the_joint_model():
     x, y = batch()
     torch.manual_seed(1)
     jmvae_agg(model, x, y, lam=3.0, alpha=2.0).value.sum().backward()
-    torch.manual_seed(1)  # the joint bound draws its noise first
+    torch.manual_seed(1)
+    with_words_left_out(y, 0.5)  # the words are drawn first
     q = other.q_xy(x, y)
     joint = bound_under(q, other, x, y, name="qxy", lam=3.0, beta=1.0).value
     (joint - 2 * kl_divergence(q, other.q_x(x))).sum().backward()
@@ -220,7 +221,7 @@ def test_bound_does_not_depend_on_the_order_of_the_batch(name):
     torch.testing.assert_close(
         expected(x, y)[order],
         expected(x[order], Labels.full(y.codes[order])),
-        rtol=2e-3,
+        rtol=5e-3,
         atol=0.5,
     )
 

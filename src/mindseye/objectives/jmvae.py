@@ -34,6 +34,7 @@ from typing import Any
 from torch import Tensor
 from torch.distributions import kl_divergence
 
+from mindseye.distributions import detached
 from mindseye.models.joint import JointModel
 from mindseye.objectives.bound import Bound
 from mindseye.objectives.elbo import bound_under
@@ -41,7 +42,7 @@ from mindseye.objectives.registry import objective
 from mindseye.objectives.telbo import with_words_left_out
 from mindseye.streams import side_by_side
 
-__all__ = ["jmvae"]
+__all__ = ["jmvae", "pulled"]
 
 
 @objective("jmvae", fits="q_x q_y q_xy", cite="suzuki2017 vedantam2018")
@@ -56,9 +57,24 @@ def jmvae(
     drop: float = 0.0,
 ) -> Bound:
     """The joint bound less α times the divergences of the joint posterior from the single ones."""
-    said = with_words_left_out(y, drop) if drop else y
+    return pulled(vae, x, y, lam=lam, alpha=alpha, beta=beta, drop=drop, bends=True)
+
+
+def pulled(
+    vae: JointModel,
+    x: Tensor,
+    y: Any,
+    *,
+    lam: float,
+    alpha: float,
+    beta: float,
+    drop: float,
+    bends: bool,
+) -> Bound:
+    """The bound of `jmvae`; unless the joint posterior bends, its experts follow it alone."""
+    said = with_words_left_out(y, drop)
     q, q_y, q_x = side_by_side(lambda: vae.q_xy(x, y), lambda: vae.q_y(said), lambda: vae.q_x(x))
     joint = bound_under(q, vae, x, y, name="qxy", lam=lam, beta=beta)
-    kl_qy, kl_qx = kl_divergence(q, q_y), kl_divergence(q, q_x)
+    kl_qy, kl_qx = kl_divergence(q if bends else detached(q), q_y), kl_divergence(q, q_x)
     terms = {"kl_qxy_qy": kl_qy, "kl_qxy_qx": kl_qx}
     return Bound(joint.value - alpha * (kl_qy + kl_qx), joint.terms | terms)

@@ -31,15 +31,11 @@ from __future__ import annotations
 from typing import Any
 
 from torch import Tensor
-from torch.distributions import kl_divergence
 
-from mindseye.distributions import detached
 from mindseye.models.joint import JointModel
 from mindseye.objectives.bound import Bound
-from mindseye.objectives.elbo import bound_under
+from mindseye.objectives.jmvae import pulled
 from mindseye.objectives.registry import objective
-from mindseye.objectives.telbo import with_words_left_out
-from mindseye.streams import side_by_side
 
 __all__ = ["jmvae_agg"]
 
@@ -56,10 +52,4 @@ def jmvae_agg(
     drop: float = 0.5,
 ) -> Bound:
     """The joint bound less α times the divergences of q(z|x) and of experts of random subsets."""
-    q, q_x = side_by_side(lambda: vae.q_xy(x, y), lambda: vae.q_x(x))
-    joint = bound_under(q, vae, x, y, name="qxy", lam=lam, beta=beta)
-    said = with_words_left_out(y, drop) if drop else y
-    kl_qy = kl_divergence(detached(q), vae.q_y(said))  # for the experts only
-    kl_qx = kl_divergence(q, q_x)
-    terms = {"kl_qxy_qy": kl_qy, "kl_qxy_qx": kl_qx}
-    return Bound(joint.value - alpha * (kl_qy + kl_qx), joint.terms | terms)
+    return pulled(vae, x, y, lam=lam, alpha=alpha, beta=beta, drop=drop, bends=False)

@@ -71,7 +71,7 @@ def unimodal_bounds(
     drop: float = 0.0,
 ) -> Bound:
     """elbo(x) + elbo(y) for q(z|x) and q(z|y) only: the second stage, after the joint model."""
-    said = with_words_left_out(y, drop) if drop else y
+    said = with_words_left_out(y, drop)
     with frozen(vae.decoders):
         image, words = side_by_side(
             lambda: image_elbo(vae, x, beta=beta),
@@ -107,8 +107,13 @@ def semi_supervised(
     return Bound(log_px + lam * log_py - beta * kl + fitted, terms | unimodal.terms)
 
 
-def with_words_left_out(y: Labels, share: float) -> Labels:
-    """Leave words out of a share of the labels; how many are kept is uniform from none to all."""
+def with_words_left_out(y: Any, share: float) -> Any:
+    """Leave words out of a share of the labels; how many are kept is uniform from none to all.
+
+    At a share of 0 it is `y` itself, which then need not be labels.
+    """
+    if not share:
+        return y
     rows = torch.rand(len(y.codes), 2, device=y.codes.device)
     keep = torch.where(rows[:, :1] < share, rows[:, 1:], 1.0)  # the chance of every word to stay
     return Labels(y.codes, y.observed & (torch.rand_like(keep.expand(y.codes.shape)) < keep))
