@@ -35,6 +35,7 @@ CASES = [
     ("mnist-a/jmvae", 64),
     ("mnist-a/bivcca", 64),
     ("mnist-a/telbo-fast", 256),
+    ("mnist-a/telbo-fast", 512),
     ("mnist-a/telbo-fast", 1024),
     ("mnist-a/jmvae-fast", 1024),
 ]

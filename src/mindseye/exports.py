@@ -19,7 +19,7 @@ def export(run: Run, folder: str | os.PathLike[str], *, half: bool = True) -> Ru
     Arguments:
         run: The run.
         folder: A new folder; any command opens it as a model.
-        half: Round weights to float16, which halves the file and moves no score by much.
+        half: Round weights to float16, which halves the file.
     """
     if not run.finished:
         raise DataError(f"{run.path} is not finished.", f"`mindseye resume {run.path}` trains it.")

@@ -222,11 +222,10 @@ def train_together(
     *,
     compiled: bool = True,
 ) -> Generator[tuple[Run, Record]]:
-    """Train several runs at once on one device; their records as they come.
+    """Train several runs on one device, their steps interleaved; their records as they come.
 
-    On a GPU each run's steps are captured and replayed on a stream of its own, so that small
-    kernels of one fill the gaps of another. On a CPU they take turns, which gains nothing. A run
-    whose numbers run away ends with a record 'failed'; the others go on.
+    On a GPU each run's steps are replayed on a stream of its own; on a CPU they take turns, which
+    gains nothing. A run whose numbers run away ends with a record 'failed'; the others go on.
     """
     work = [run._queued(device, data, compiled) for run in runs]
     with closing(interleaved(work)) as records:

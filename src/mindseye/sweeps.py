@@ -1,4 +1,4 @@
-"""Sweeps: one recipe at many settings, several runs at a time on one device.
+"""Sweeps: one recipe at many settings, in one process.
 
 A run is found again by its recipe's digest: the same sweep goes on where it was stopped, a larger
 one trains what is new, and one that is finished trains nothing.

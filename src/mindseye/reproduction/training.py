@@ -28,7 +28,7 @@ def trained(
     data: str | None,
     watch: Watch,
 ) -> list[Run]:
-    """The finished runs of some recipes, the seeds of one row; on a GPU trained side by side."""
+    """The finished runs of some recipes, the seeds of one row."""
     with closing(sweep(recipes, root, device, data)) as records:
         group = runs_of(recipes, root)
         tally = Tally(group)
