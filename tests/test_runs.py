@@ -292,6 +292,14 @@ def test_opening_a_run_writes_nothing(copy):
     assert snapshot() == before
 
 
+def test_a_finished_run_without_its_log_has_taken_all_steps(copy):
+    (copy.path / "log.jsonl").unlink()
+    summary = copy.summary()
+    assert summary["steps"] == "30/30"
+    assert summary["bound"] is None
+    assert summary["seconds"] is None
+
+
 def test_an_observer_judges_for_a_run(finished, observer):
     assert isinstance(load_observer(observer.path), Observer)
     mind = finished.mind(observer=str(observer.path))

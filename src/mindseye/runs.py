@@ -198,14 +198,14 @@ class Run:
     def summary(self) -> dict[str, Any]:
         """What a table of runs says about this one."""
         log = [record for record in self.log() if record.get("kind") == "train"]
-        last = log[-1] if log else {}
+        last, steps = log[-1] if log else {}, self.recipe.training.steps
         return {
             "name": self.name,
             "objective": " then ".join(self.recipe.objectives),
             "networks": self.recipe.model.networks,
-            "steps": f"{last.get('step', 0)}/{self.recipe.training.steps}",
+            "steps": f"{last.get('step', steps if self.finished else 0)}/{steps}",
             "bound": None if last.get("bound") is None else round(last["bound"], 2),
-            "seconds": round(last.get("seconds", 0)),
+            "seconds": round(last["seconds"]) if "seconds" in last else None,
             "state": "finished" if self.finished else "unfinished",
         }
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mindseye.cli.options import Json, Runs
-from mindseye.cli.output import answer, print_json, table
+from mindseye.cli.output import answer, cell, print_json, table
 
 __all__ = ["list_"]
 
@@ -33,6 +33,6 @@ def list_(
     facts = [run.summary() for run in [*list_runs(BUILTIN), *list_runs(runs)]]
     if json:
         return print_json(facts)
-    table([list(facts[0]), *([str(value) for value in fact.values()] for fact in facts)])
+    table([list(facts[0]), *([cell(value) for value in fact.values()] for fact in facts)])
     if not list_runs(runs):
         answer(f"\nNo runs in {runs}/ yet. Try: mindseye train mnist-a/telbo-lean")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mindseye.cli.options import Json, Runs
-from mindseye.cli.output import answer, print_json, table
+from mindseye.cli.output import answer, cell, print_json, table
 
 __all__ = ["show"]
 
@@ -39,8 +39,4 @@ def show(
     table([["field", "value", "meaning"], *map(list, documented(recipe))])
     if run is not None:
         answer()
-        table([["run", ""], *([name, _plain(value)] for name, value in facts.items())])
-
-
-def _plain(value: Any) -> str:
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+        table([["run", ""], *([name, cell(value)] for name, value in facts.items())])
