@@ -9,6 +9,7 @@ from torch.testing import assert_close
 from mindseye.concepts import Attribute, Vocabulary
 from mindseye.errors import UsageError
 from mindseye.imagine import MAX_PICTURES, Mind
+from mindseye.labels import Labels
 from mindseye.models import JointVAE, Observer
 
 WORDS = Vocabulary(
@@ -166,10 +167,18 @@ def test_nothing_said_is_believed_as_the_prior(mind, nothing):
     assert belief.stddev.tolist() == [[1] * 5]
 
 
-def test_latents_of_nothing_are_standard_normal(mind):
-    latents = mind.imagined("", n=4000).latents
+def test_latents_of_nothing_are_standard_normal_without_filling(mind):
+    latents = mind.imagined("", n=4000, fill=False).latents
     assert latents.mean().abs() < 0.02
     assert latents.std().item() == pytest.approx(1, abs=0.02)
+
+
+def test_where_nothing_is_said_everything_is_filled_in(mind):
+    beliefs = mind.model.q_y(Labels.full(torch.cartesian_prod(*map(torch.arange, WORDS.sizes))))
+    latents = mind.imagined("", n=9000).latents
+    close(latents.mean(0), beliefs.mean.mean(0), atol=0.05)
+    moments = (beliefs.variance + beliefs.mean**2).mean(0)  # of the mixture, all alike
+    close(latents.pow(2).mean(0), moments, rtol=0.05)
 
 
 @pytest.mark.parametrize("name", WORDS.names)

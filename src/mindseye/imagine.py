@@ -11,7 +11,7 @@ $$ \sum_{y_\mathcal{M}} p(y_\mathcal{M})\, q(z \mid y_\mathcal{O}, y_\mathcal{M}
 
 a mixture of beliefs the model was trained on. The paper's way is to leave the experts of open
 attributes out of the product: one broad Gaussian, which also covers the empty space between them.
-Both are here. When nothing at all is said, the belief is the prior.
+Both are here. When nothing at all is said, the product is the prior.
 
 Every picture has noise of its own, a function of the seed and of its number: picture 7 is the same
 alone or in a grid of 64.
@@ -257,9 +257,7 @@ class Mind:
     ) -> Tensor:
         """Latents of concepts and keys `(Q, n)`, `(Q · n, D)`."""
         if fill:
-            said = self._said(concepts, key)
-            spoken = said.observed.any(1, keepdim=True)  # nothing said is the prior
-            labels = Labels(self._filled(said, key).codes, spoken.expand(said.codes.shape))
+            labels = self._filled(self._said(concepts, key), key)
         else:
             labels = encode(concepts, self.device)
         belief, noise = self._believed(labels), normals(key.flatten(), self.model.latent)
