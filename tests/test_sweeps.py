@@ -1,5 +1,6 @@
 """Sweeps: every combination once, found again by its digest, trained as it would be alone."""
 
+import json
 import math
 import shutil
 from contextlib import closing
@@ -239,7 +240,15 @@ def test_a_summary_has_the_last_record_of_training(root):
     assert found["bound"] == log[-1]["bound"]
     assert found["terms"] == log[-1]["terms"]
     assert found["seconds"] == round(seconds_of(run), 1)
+    assert found["rollbacks"] == 0
     assert found["scores"] == {}
+
+
+def test_a_summary_counts_rollbacks(root, tmp_path):
+    run = Run(Path(shutil.copytree(list_runs(root)[0].path, tmp_path / "run")))
+    with (run.path / "log.jsonl").open("a") as log:
+        log.write(json.dumps({"kind": "rollback", "step": 4, "terms": {}}) + "\n")
+    assert summary(run)["rollbacks"] == 1
 
 
 def test_a_run_that_has_not_begun_has_a_summary(tmp_path):

@@ -192,6 +192,7 @@ def summary(run: Run) -> dict[str, Any]:
         "bound": last.get("bound"),
         "terms": last.get("terms", {}),
         "seconds": round(seconds_of(run), 1),
+        "rollbacks": rollbacks_of(run),
         "scores": scores_of(run),
         "state": "finished" if run.finished else "unfinished",
     }
