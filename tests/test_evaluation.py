@@ -5,9 +5,18 @@ from __future__ import annotations
 import pytest
 import torch
 
-from mindseye.data import Data
+from mindseye.concepts import Concept
+from mindseye.data import DATASETS, Data
 from mindseye.errors import UsageError
-from mindseye.evaluation import PROTOCOLS, Protocol, get_protocol, held_out, real_pictures
+from mindseye.evaluation import (
+    PROTOCOLS,
+    Protocol,
+    ask,
+    get_protocol,
+    held_out,
+    queries_of,
+    real_pictures,
+)
 
 DATA = Data(source="digits", compositional=True)
 
@@ -18,6 +27,37 @@ def test_validation_and_test_share_no_combination_and_no_source():
     assert not chosen & tested
     one, two = (real_pictures(DATA, "cpu", None, part) for part in ("validation", "test"))
     assert not _digits(one) & _digits(two)
+
+
+def test_validation_asks_other_queries_than_the_test():
+    words = DATASETS["mnist-a"].vocabulary
+    test, chosen = (
+        queries_of(words, Protocol(queries=200, levels=(3,), part=part))
+        for part in ("test", "validation")
+    )
+    assert test == queries_of(words, Protocol(queries=200, levels=(3,)))
+    assert sum(a == b for a, b in zip(test, chosen, strict=True)) < 20  # chance has about one
+
+
+@pytest.mark.parametrize("queries", [0, 4], ids=["every concept", "drawn"])
+def test_validation_draws_other_noise_than_the_test(queries):
+    asked: dict[str, set[int]] = {}
+
+    class Observer(torch.nn.Linear):
+        def judge(self, pictures: torch.Tensor) -> torch.Tensor:
+            return torch.zeros(len(pictures), 4, dtype=torch.long)
+
+    for part in ("test", "validation"):
+        protocol = Protocol(samples=2, queries=queries, levels=(4,), part=part)
+        seen = asked.setdefault(part, set())
+
+        def imagine(concepts: list[Concept], n: int, seeds: list[int], seen=seen) -> torch.Tensor:
+            seen.update(seeds)
+            return torch.zeros(len(concepts), n, 1, 64, 64)
+
+        ask(imagine, Observer(1, 1), queries_of(DATASETS["mnist-a"].vocabulary, protocol), protocol)
+    assert len(asked["test"]) == (queries or 240)
+    assert not asked["test"] & asked["validation"]
 
 
 def _digits(dataset) -> set[bytes]:

@@ -57,6 +57,10 @@ __all__ = [
 Progress = Callable[[int, int], None]
 
 
+VALIDATION = 1_000_000
+"""Added to the seed of whatever is drawn for validation; seeds of the test stay below it."""
+
+
 @dataclass(frozen=True)
 class Protocol:
     """What is asked and how answers are scored."""
@@ -80,7 +84,7 @@ class Protocol:
     """Whether what is open is filled at random; if not, its experts are left out (the paper)."""
 
     part: str = "test"
-    """Whose sources and unseen combinations are used: test, or validation to choose settings."""
+    """Whose draws, sources and unseen combinations are used: test, or validation to choose by."""
 
     seed: int = 0
     """Chooses queries and pictures."""
@@ -88,6 +92,11 @@ class Protocol:
     def __post_init__(self) -> None:
         if self.part not in ("test", "validation"):
             raise UsageError(f"`part={self.part!r}` is not known; expected 'test' or 'validation'.")
+
+    @property
+    def draws(self) -> int:
+        """The seed of queries and noise; a choice must not be made by the draws of the test."""
+        return self.seed + (VALIDATION if self.part == "validation" else 0)
 
 
 PROTOCOLS = {
@@ -170,7 +179,7 @@ def ask(
         samples=protocol.samples,
         base=protocol.base,
         reference=reference,
-        seed=protocol.seed,
+        seed=protocol.draws,
         note=_HOW[protocol.fill],
         real=real,
         batch=2048 if next(observer.parameters()).is_cuda else 1024,
@@ -215,7 +224,7 @@ def queries_of(vocabulary: Vocabulary, protocol: Protocol) -> list[Concept]:
             f"`levels` has {wrong[0]}; a description says 0 to {len(vocabulary.names)} words."
         )
     count = protocol.queries or None
-    return [q for level in levels for q in queries(vocabulary, level, count, protocol.seed)]
+    return [q for level in levels for q in queries(vocabulary, level, count, protocol.draws)]
 
 
 def held_out(data: Data, part: str = "test") -> list[Concept]:

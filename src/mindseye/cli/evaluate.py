@@ -40,7 +40,7 @@ def evaluate(
     ] = False,
     part: Annotated[
         str | None,
-        typer.Option(help="Sources and unseen combinations: test, or validation for choosing."),
+        typer.Option(help="Draws, sources, unseen combinations: test, or validation to choose by."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Chooses queries and pictures.")] = None,
     observer: ObserverName = None,
