@@ -2,8 +2,9 @@
 
 The authors' code decodes every query by itself and normalises by that one picture; here running
 averages of training are used. A model is scored with its decoder normalising by the running
-averages, by the batch that is decoded, and by each picture alone. Queries, noise and observer are
-the same, and the weights do not change.
+averages, by batches of two sizes, and by each picture alone. The pictures of a batch answer
+neighbouring queries, so what a batch does depends on its size. Queries, noise and observer are the
+same, and the weights do not change.
 
     python benchmarks/decoder_statistics.py --model mnist-a --queries 120
 """
@@ -28,21 +29,29 @@ from mindseye.networks.normalised import BatchNormELU
 from mindseye.provenance import provenance
 from mindseye.runs import find
 
-OVER: dict[str, tuple[int, ...]] = {"running": (), "batch": (0, 2, 3), "picture": (2, 3)}
-"""What a mean and a variance are taken over; nothing for those of training."""
+BATCH, PICTURE = (0, 2, 3), (2, 3)
+WAYS: dict[str, tuple[tuple[int, ...], int]] = {
+    "running averages": ((), 64),
+    "batches of 64": (BATCH, 64),
+    "batches of 1024": (BATCH, 1024),
+    "each picture": (PICTURE, 64),
+}
+"""What a mean and a variance are taken over (nothing for those of training), and the batch."""
 
 
 def main() -> None:
     options = _options()
     torch.set_num_threads(options.threads)
-    mind = find(options.model).mind()
+    run = find(options.model)
+    mind = run.mind()
     protocol = replace(PROTOCOLS["paper"], levels=(4, 3), queries=options.queries)
     asked = queries_of(mind.vocabulary, protocol)
     imagine = partial(mind.imagine_each, fill=protocol.fill)
-    report = {"model": options.model, "protocol": asdict(protocol), "rows": {}}
-    for name, dims in OVER.items():
+    report = {"recipe": run.recipe.to_json(), "protocol": asdict(protocol), "rows": {}}
+    for name, (dims, size) in WAYS.items():
         started = time.perf_counter()
-        with normalised_over(mind.model.image_decoder, dims):
+        decoder = normalised_over(mind.model.image_decoder, dims)
+        with decoder, patch("mindseye.imagine.CHUNK", size):
             score = ask(imagine, mind.observer, asked, protocol).to_json()
         found = {level["level"]: level["rows"]["model"] for level in score["levels"]}
         row = {
@@ -51,7 +60,7 @@ def main() -> None:
             "coverage 3": found[3]["coverage"]["mean"],
         }
         seconds = time.perf_counter() - started
-        print(f"{name:8}", *(f"{key} {100 * value:5.1f}" for key, value in row.items()))
+        print(f"{name:16}", *(f"{key} {100 * value:5.1f}" for key, value in row.items()))
         report["rows"][name] = row | {"seconds": round(seconds, 1)}
     report["provenance"] = provenance("cpu")
     if options.json:
