@@ -35,14 +35,6 @@ TABLE = replace(
 )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     """Two rows, two splits, two seeds, a few queries."""

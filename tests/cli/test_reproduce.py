@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-import torch
 
 from mindseye.evaluation import Protocol
 
@@ -12,14 +11,6 @@ SMALL = {
     "paper": Protocol(samples=4, base="e", queries=3, fill=False),
     "ours": Protocol(samples=5, queries=2),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize(
