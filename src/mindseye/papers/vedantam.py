@@ -116,7 +116,7 @@ SIZES: dict[str, tuple[Model, Training, str]] = {
 
 
 CHOSEN: dict[tuple[str, str], dict[str, float]] = {("telbo", "-fast"): {"gamma": 200.0}}
-"""By objective and size, weights that scored better on the validation part than the paper's."""
+"""By objective and size, weights that differ from the paper's; `docs/papers.md` says why."""
 
 REFITTED: dict[str, dict[str, float]] = {"telbo": {}, "jmvae": {"beta": 0.1}}
 """The objectives that also come as `OBJECTIVE-refit`, and the weights that differ there."""
