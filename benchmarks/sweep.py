@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from mindseye.papers import get_recipe
@@ -28,16 +29,23 @@ def main() -> None:
     options = _options()
     recipe = get_recipe(options.recipe).with_settings(dict(_pair(text) for text in options.set))
     pictures = options.models * recipe.training.steps * recipe.training.batch_size
-    seconds = {"commands": one_after_another(options)}
-    for together in dict.fromkeys((1, 2, options.models)):
-        seconds[f"sweep, {together} at a time"] = swept(options, together)
-    for way, took in seconds.items():
+    report = {"provenance": provenance(options.device), "recipe": recipe.to_json()}
+    report |= {"models": options.models, "pictures": pictures}
+    seconds: dict[str, float] = {}
+    for way, took in measured(options):
+        seconds[way] = took
         gain = seconds["commands"] / took
-        print(f"{way:20} {took:6.1f} s {pictures / took:9.0f} pictures/s, ratio {gain:.2f}")
-    if options.json:
-        report = {"provenance": provenance(options.device), "recipe": recipe.to_json()}
-        report |= {"models": options.models, "pictures": pictures, "seconds": seconds}
-        options.json.write_text(json.dumps(report, indent=2) + "\n")
+        rate = f"{pictures / took:9.0f} pictures/s"
+        print(f"{way:20} {took:6.1f} s {rate}, ratio {gain:.2f}", flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(report | {"seconds": seconds}, indent=2) + "\n")
+
+
+def measured(options: argparse.Namespace) -> Iterator[tuple[str, float]]:
+    """Each way of training N models and its seconds, as soon as they are known."""
+    yield "commands", one_after_another(options)
+    for together in dict.fromkeys((1, 2, options.models)):
+        yield f"sweep, {together} at a time", swept(options, together)
 
 
 def one_after_another(options: argparse.Namespace) -> float:

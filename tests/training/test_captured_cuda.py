@@ -177,11 +177,14 @@ def test_a_captured_run_goes_on_where_it_was_left(tmp_path, captured):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_a_run_may_change_its_engine(tmp_path, captured, compiled):
-    trained(recipe(), tmp_path, until=100, compiled=compiled)
-    _, records = trained(recipe(), tmp_path, compiled=not compiled)
+def test_a_run_may_change_its_engine(tmp_path, compiled):
+    """Small steps: the engines round differently, and large ones soon part their ways."""
+    slow = recipe(steps="200", learning_rate="0.0005")
+    _, whole = trained(slow, compiled=compiled)
+    trained(slow, tmp_path, until=100, compiled=compiled)
+    _, records = trained(slow, tmp_path, compiled=not compiled)
     assert records[0].note == "resumed from step 100"
-    assert bounds(records) == pytest.approx(bounds(captured[1])[1:], rel=0.05)
+    assert bounds(records) == pytest.approx(bounds(whole)[1:], rel=0.03)
 
 
 def test_a_record_in_the_middle_of_a_graph_loses_no_step():
