@@ -1,8 +1,7 @@
 """What a sweep gains: N models by one command, beside N commands one after another.
 
 Everything counts, from the start of the first process to the end of the last: imports, data,
-kernels, capture, training, checkpoints. The sweep is timed with its runs one after another, and
-with their steps interleaved.
+kernels, capture, training, checkpoints.
 
     python benchmarks/sweep.py
     python benchmarks/sweep.py --recipe mnist-a/jmvae --models 4 --set steps=2000
@@ -36,7 +35,7 @@ def main() -> None:
         seconds[way] = took
         gain = seconds["commands"] / took
         rate = f"{pictures / took:9.0f} pictures/s"
-        print(f"{way:20} {took:6.1f} s {rate}, ratio {gain:.2f}", flush=True)
+        print(f"{way:8} {took:6.1f} s {rate}, ratio {gain:.2f}", flush=True)
         if options.json:
             options.json.write_text(json.dumps(report | {"seconds": seconds}, indent=2) + "\n")
 
@@ -44,8 +43,7 @@ def main() -> None:
 def measured(options: argparse.Namespace) -> Iterator[tuple[str, float]]:
     """Each way of training N models and its seconds, as soon as they are known."""
     yield "commands", one_after_another(options)
-    for together in dict.fromkeys((1, 2, options.models)):
-        yield f"sweep, {together} at a time", swept(options, together)
+    yield "sweep", swept(options)
 
 
 def one_after_another(options: argparse.Namespace) -> float:
@@ -55,11 +53,11 @@ def one_after_another(options: argparse.Namespace) -> float:
         return sum(_timed("train", options, folder, "--set", seed) for seed in seeds)
 
 
-def swept(options: argparse.Namespace, together: int) -> float:
+def swept(options: argparse.Namespace) -> float:
     """Seconds of one call of `mindseye sweep`."""
     with tempfile.TemporaryDirectory() as folder:
         seeds = f"seed=0..{options.models - 1}"
-        return _timed("sweep", options, folder, "--over", seeds, "--together", str(together))
+        return _timed("sweep", options, folder, "--over", seeds)
 
 
 def _timed(command: str, options: argparse.Namespace, folder: str, *more: str) -> float:

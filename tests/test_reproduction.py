@@ -195,7 +195,7 @@ def test_a_second_call_trains_and_scores_nothing(plan, folder, result, monkeypat
     def never(*_, **__):
         raise AssertionError("it was there")
 
-    monkeypatch.setattr("mindseye.sweeps.train_together", never)
+    monkeypatch.setattr("mindseye.runs.Run.train", never)
     monkeypatch.setattr("mindseye.reproduction.scoring.ask", never)
     seen = []
     again = reproduce(plan, folder, watch=lambda what, *_: seen.append(what))
@@ -224,7 +224,7 @@ def test_a_run_that_was_stopped_is_taken_up(plan, folder, tmp_path):
 
 def test_another_protocol_asks_anew_and_trains_nothing(plan, folder, tmp_path, monkeypatch):
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
-    monkeypatch.delattr("mindseye.sweeps.train_together")
+    monkeypatch.delattr("mindseye.runs.Run.train")
     other = replace(plan, protocols=SMALL | {"ours": Protocol(samples=2, queries=1)}, planes=())
     result = reproduce(other, copy)
     assert (

@@ -25,7 +25,7 @@ from mindseye.sweeps import (
     sweep,
     values,
 )
-from mindseye.training import Record, interleaved
+from mindseye.training import Record
 
 SETTINGS = {"source": "digits", "steps": "6", "log_every": "2", "checkpoint_every": "2"}
 RECIPE = get_recipe("mnist-a/telbo-tiny").with_settings(SETTINGS)
@@ -34,9 +34,9 @@ OVER = {"seed": ["0", "1"], "lam": ["10", "50"]}
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
-    """A folder with a finished sweep of four runs, three at a time."""
+    """A folder with a finished sweep of four runs."""
     root = tmp_path_factory.mktemp("runs")
-    for _ in sweep(grid(RECIPE, OVER), root, together=3):
+    for _ in sweep(grid(RECIPE, OVER), root):
         pass
     return root
 
@@ -123,7 +123,7 @@ def test_a_sweep_finishes_every_run_in_the_order_of_its_grid(root):
     assert all(run.finished for run in group)
 
 
-def test_trained_together_or_alone_the_weights_are_the_same_bits(root, tmp_path):
+def test_in_a_sweep_or_alone_the_weights_are_the_same_bits(root, tmp_path):
     for run in list_runs(root)[1:3]:
         alone = create(run.recipe, tmp_path)
         for _ in alone.train():
@@ -132,19 +132,6 @@ def test_trained_together_or_alone_the_weights_are_the_same_bits(root, tmp_path)
         assert [(r["kind"], r["step"]) for r in alone.log()] == [
             (r["kind"], r["step"]) for r in run.log()
         ]
-
-
-def test_as_many_at_a_time_as_asked(tmp_path, monkeypatch):
-    groups = []
-
-    def watched(group, *_, **__):
-        groups.append([run.recipe.training.seed for run in group])
-        yield from ()
-
-    monkeypatch.setattr(sweeps, "train_together", watched)
-    recipes = grid(RECIPE, {"seed": values("0..4")})
-    assert list(sweep(recipes, tmp_path, together=2)) == []
-    assert groups == [[0, 1], [2, 3], [4]]
 
 
 def test_a_finished_sweep_trains_nothing(root):
@@ -164,18 +151,18 @@ def test_a_larger_sweep_trains_what_is_new(root, tmp_path):
 
 def test_a_sweep_that_was_left_goes_on_to_the_same_bits(root, tmp_path):
     recipes = grid(RECIPE, OVER)[:2]
-    with closing(sweep(recipes, tmp_path, together=2)) as records:
+    with closing(sweep(recipes, tmp_path)) as records:
         while next(records)[1].step < 4:
             pass
     assert [run.finished for run in list_runs(tmp_path)] == [False, False]
-    notes = [record.note for _, record in sweep(recipes, tmp_path, together=2)]
+    notes = [record.note for _, record in sweep(recipes, tmp_path)]
     assert "resumed from step 4" in notes
     for one, other in zip(list_runs(tmp_path), list_runs(root), strict=False):
         assert weights(one) == weights(other)
 
 
 def test_the_same_recipe_twice_is_one_run(tmp_path):
-    records = list(sweep([RECIPE, RECIPE], tmp_path, together=2))
+    records = list(sweep([RECIPE, RECIPE], tmp_path))
     assert len({run for run, _ in records}) == len(list_runs(tmp_path)) == 1
 
 
@@ -197,35 +184,34 @@ def test_what_cannot_be_trained_gets_no_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(DataError, match="mindseye data get mnist"):
         sweep(grid(RECIPE, {"source": ["digits", "mnist"]}), tmp_path / "runs")
-    with pytest.raises(UsageError, match="`together=0` is too few"):
-        sweep([RECIPE], tmp_path / "runs", together=0)
     assert not (tmp_path / "runs").exists()
 
 
 # One that runs away
 
 
-def training(*records: Record, then: Exception | None = None):
-    for record in records:
-        yield record
-        yield None
-    if then:
-        raise then
+def test_one_that_runs_away_leaves_the_others_alone(tmp_path, monkeypatch):
+    train = Run.train
 
+    def away(run: Run, *arguments, **options):
+        if run.recipe.training.seed == 0:
+            yield Record("train", 2, 1.0)
+            raise NumericError("ran away.", "Lower it.")
+        yield from train(run, *arguments, **options)
 
-def test_one_that_runs_away_leaves_the_others_alone():
-    bad = training(Record("train", 2, 1.0), then=NumericError("ran away.", "Lower it."))
-    good = training(Record("train", 2, 1.0), Record("train", 4, 2.0), Record("done", 4, 2.0))
-    found = [(n, r.kind, r.step, r.note) for n, r in interleaved([bad, good])]
-    assert (0, "failed", 2, "ran away. Lower it.") in found
-    assert found[-1] == (1, "done", 4, "")
+    monkeypatch.setattr(Run, "train", away)
+    records = list(sweep(grid(RECIPE, {"seed": ["0", "1"]}), tmp_path))
+    found = [(run.name[:5], r.kind, r.step, r.note) for run, r in records]
+    assert found[1] == ("00000", "failed", 2, "ran away. Lower it.")
+    assert found[-1] == ("00001", "done", 6, "")
 
 
 def test_a_table_is_not_made_of_runs_that_ran_away(tmp_path, monkeypatch):
-    def away(group, *_, **__):
-        yield group[0], Record("failed", 2, 1.0, note="ran away.")
+    def away(run: Run, *_, **__):
+        yield Record("train", 2, 1.0)
+        raise NumericError("ran away.")
 
-    monkeypatch.setattr(sweeps, "train_together", away)
+    monkeypatch.setattr(Run, "train", away)
     with pytest.raises(NumericError, match=r"00000-mnist-a-telbo-tiny: ran away\."):
         trained([RECIPE], tmp_path, "", device="cpu", data=None, watch=lambda *_: None)
 

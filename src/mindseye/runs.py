@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,16 +34,7 @@ from mindseye.papers import Recipe
 from mindseye.papers.refitting import refitted
 from mindseye.pictures import save_picture
 from mindseye.tensors import read_tensors, write_tensors
-from mindseye.training import (
-    Checkpoints,
-    Log,
-    Plan,
-    Record,
-    interleaved,
-    queued,
-    read_log,
-    train,
-)
+from mindseye.training import Checkpoints, Log, Record, read_log, train
 
 __all__ = [
     "BUILTIN",
@@ -55,7 +46,6 @@ __all__ = [
     "list_runs",
     "load",
     "load_observer",
-    "train_together",
 ]
 
 BUILTIN = Path(__file__).parent / "builtin"
@@ -94,7 +84,7 @@ class Run:
 
     def train(
         self, device: torch.device | str = "cpu", data: str | None = None, *, compiled: bool = True
-    ) -> Iterator[Record]:
+    ) -> Generator[Record]:
         """Train from the start or from the newest checkpoint; records as they come.
 
         Arguments:
@@ -102,13 +92,6 @@ class Run:
             data: A folder with the data.
             compiled: On a GPU, capture whole steps in bfloat16 and replay them.
         """
-        with closing(self._queued(device, data, compiled)) as work:
-            yield from (record for record in work if record)
-
-    def _queued(
-        self, device: torch.device | str, data: str | None, compiled: bool
-    ) -> Generator[Record | None]:
-        """The same, with a None whenever steps were queued and something else could be done."""
         recipe = self.recipe
         dataset = recipe.data.open(_part(recipe), seed=recipe.training.seed, folder=data).to(device)
         with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU, on any device
@@ -116,23 +99,27 @@ class Run:
             model = _fresh(recipe, device)
         with Log(self.path / "log.jsonl", self._step()) as log:
             for record in self._stages(model, dataset, compiled):
-                if record:
-                    log.append(record)
-                if record and record.kind == "done":
+                log.append(record)
+                if record.kind == "done":
                     write_tensors(self.path / "weights.safetensors", model.state_dict())
                     self._draw_samples()
                 yield record
 
-    def _stages(
-        self, model: nn.Module, dataset: Dataset, compiled: bool
-    ) -> Iterator[Record | None]:
+    def _stages(self, model: nn.Module, dataset: Dataset, compiled: bool) -> Iterator[Record]:
         """The records of training, then of refitting if the recipe asks for it."""
         recipe = self.recipe
         refit = recipe.refit.updates and isinstance(model, JointVAE)
-        plan = Plan(recipe.bounds, _batches(recipe, dataset), recipe.training)
-        saves, decayed = self.checkpoints, _decayed(model)
-        with closing(queued(model, plan, saves, decayed, compiled=compiled)) as records:
-            yield from (r for r in records if not (refit and r and r.kind == "done"))
+        training = train(
+            model,
+            recipe.bounds,
+            _batches(recipe, dataset),
+            recipe.training,
+            checkpoints=self.checkpoints,
+            decayed=_decayed(model),
+            compiled=compiled,
+        )
+        with closing(training):
+            yield from (record for record in training if not (refit and record.kind == "done"))
         if refit and isinstance(model, JointVAE):
             fitting = refitted(
                 model,
@@ -213,24 +200,6 @@ class Run:
         """The step that training would go on from, refitting counted in."""
         saved = [self.checkpoints.newest(), Checkpoints(self.path / "refit").newest()]
         return sum(checkpoint.step for checkpoint in saved if checkpoint)
-
-
-def train_together(
-    runs: Sequence[Run],
-    device: torch.device | str = "cpu",
-    data: str | None = None,
-    *,
-    compiled: bool = True,
-) -> Generator[tuple[Run, Record]]:
-    """Train several runs on one device, their steps interleaved; their records as they come.
-
-    On a GPU each run's steps are replayed on a stream of its own; on a CPU they take turns, which
-    gains nothing. A run whose numbers run away ends with a record 'failed'; the others go on.
-    """
-    work = [run._queued(device, data, compiled) for run in runs]
-    with closing(interleaved(work)) as records:
-        for number, record in records:
-            yield runs[number], record
 
 
 def blank(recipe: Recipe) -> nn.Module:

@@ -11,19 +11,19 @@ import re
 import shutil
 import time
 from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import torch
 
-from mindseye.errors import DataError, UsageError
+from mindseye.errors import DataError, NumericError, UsageError
 from mindseye.evaluation import Protocol, evaluate_run, evaluated, scores_of
 from mindseye.files import explained
 from mindseye.papers import Recipe
 from mindseye.papers.recipe import Refit
-from mindseye.runs import Run, blank, create, list_runs, train_together
+from mindseye.runs import Run, blank, create, list_runs
 from mindseye.training import Record
 
 __all__ = [
@@ -97,7 +97,6 @@ def sweep(
     device: torch.device | str = "cpu",
     data: str | None = None,
     *,
-    together: int = 1,
     compiled: bool = True,
 ) -> Generator[tuple[Run, Record]]:
     """Train what is not finished of some recipes; records as they come, each with its run.
@@ -110,16 +109,12 @@ def sweep(
         root: The folder of runs, where those of the same recipes are found.
         device: Where to train.
         data: A folder with the data.
-        together: How many are trained at once, their steps interleaved.
         compiled: On a GPU, capture whole steps in bfloat16 and replay them.
     """
-    if together < 1:
-        raise UsageError(f"`together={together}` is too few; expected 1 or more.")
     for needed in {recipe.data for recipe in recipes}:
         needed.open("train", folder=data)  # fail before a folder is made
     unfinished = [run for run in dict.fromkeys(runs_of(recipes, root)) if not run.finished]
-    groups = [unfinished[i : i + together] for i in range(0, len(unfinished), together)]
-    return _trained(groups, device, data, compiled)
+    return _trained(unfinished, device, data, compiled)
 
 
 def scored(
@@ -253,11 +248,17 @@ def rollbacks_of(run: Run) -> int:
 
 
 def _trained(
-    groups: Sequence[Sequence[Run]], device: torch.device | str, data: str | None, compiled: bool
+    runs: Sequence[Run], device: torch.device | str, data: str | None, compiled: bool
 ) -> Generator[tuple[Run, Record]]:
-    """Train one group after another."""
-    for group in groups:
-        yield from train_together(group, device, data, compiled=compiled)
+    """Train one run after another; one whose numbers run away does not stop the others."""
+    for run in runs:
+        last = Record("train", 0, 0.0)
+        with closing(run.train(device, data, compiled=compiled)) as records:
+            try:
+                for last in records:
+                    yield run, last
+            except NumericError as error:
+                yield run, replace(last, kind="failed", note=str(error))
 
 
 def _at(recipe: Recipe, point: Mapping[str, str]) -> Recipe:

@@ -67,7 +67,7 @@ def test_an_interrupted_reproduction_says_how_to_go_on(mindseye, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mindseye.sweeps.train_together", interrupted)
+    monkeypatch.setattr("mindseye.runs.Run.train", interrupted)
     code, out, err = mindseye(
         "reproduce", "vedantam-4a", "--quick", "--size", "tiny", "--set", "source=digits"
     )

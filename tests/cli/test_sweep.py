@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from mindseye import evaluation, sweeps
+from mindseye.errors import NumericError
+from mindseye.runs import Run
 from mindseye.training import Record
 
 TINY = ("mnist-a/jmvae-tiny", "--set", "source=digits", "--set", "steps=4", "--device", "cpu")
@@ -14,9 +16,9 @@ OVER = ("--over", "seed=0..1", "--over", "lam=10,50")
 
 
 def test_a_sweep_has_a_row_for_each_run_and_the_same_command_trains_nothing(mindseye):
-    code, out, err = mindseye("sweep", *TINY, *OVER, "--together", "3")
+    code, out, err = mindseye("sweep", *TINY, *OVER)
     assert code == 0, err
-    assert "4 runs to train, 0 finished already, 3 at a time." in err
+    assert "4 runs to train, 0 finished already." in err
     assert "runs/00003-mnist-a-jmvae-tiny is finished." in err
     head, *rows = [line.split() for line in out.splitlines()]
     assert head[:6] == ["run", "seed", "lam", "steps", "bound", "seconds"]
@@ -85,8 +87,8 @@ def test_dry_run_says_what_would_be_trained(mindseye, folder):
         ["1", "00000-mnist-a-jmvae-tiny"],
         ["2", "new"],
     ]
-    assert "to train: 2 of 3 runs, 1 at a time" in out
-    assert "expected time, one after another: " in out
+    assert "to train: 2 of 3 runs\n" in out
+    assert "expected time: " in out
     code, out, _ = mindseye("sweep", *TINY, "--over", "seed=1", "--dry-run", "--json")
     facts = json.loads(out)
     assert [run["state"] for run in facts["runs"]] == ["finished"]
@@ -123,7 +125,7 @@ def test_what_cannot_be_swept_is_one_line_and_a_hint(mindseye, folder, arguments
 def test_many_runs_are_trained_when_that_is_said(mindseye, monkeypatch):
     monkeypatch.setattr(sweeps, "grid", lambda recipe, settings: [recipe])
     monkeypatch.setattr(sweeps, "points", lambda settings: [{}])
-    monkeypatch.setattr(sweeps, "train_together", lambda *_, **__: iter(()))
+    monkeypatch.setattr(Run, "train", _trained())
     code, _, err = mindseye("sweep", *TINY, "--over", "seed=0..100", "--yes")
     assert code == 0, err
 
@@ -136,11 +138,7 @@ def test_missing_data_says_what_to_type_before_there_is_a_folder(mindseye, folde
 
 
 def test_an_interrupted_sweep_says_how_to_go_on(mindseye, monkeypatch):
-    def interrupted(group, *_, **__):
-        yield group[0], Record("train", 1, 0.0)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(sweeps, "train_together", interrupted)
+    monkeypatch.setattr(Run, "train", _trained(Record("train", 1, 0.0), then=KeyboardInterrupt()))
     code, out, err = mindseye("sweep", *TINY, *OVER)
     assert code == 130
     assert out == ""
@@ -148,14 +146,23 @@ def test_an_interrupted_sweep_says_how_to_go_on(mindseye, monkeypatch):
 
 
 def test_runs_that_ran_away_are_named_and_exit_with_4(mindseye, monkeypatch):
-    def away(group, *_, **__):
-        yield group[0], Record("rollback", 1, 0.0, note="the bound was not finite")
-        yield group[0], Record("failed", 1, 0.0, note="Training failed 3 times in a row.")
-
-    monkeypatch.setattr(sweeps, "train_together", away)
-    code, out, err = mindseye("sweep", *TINY, "--over", "seed=0,1", "--together", "2")
+    record = Record("rollback", 1, 0.0, note="the bound was not finite")
+    away = _trained(record, then=NumericError("Training failed 3 times in a row."))
+    monkeypatch.setattr(Run, "train", away)
+    code, out, err = mindseye("sweep", *TINY, "--over", "seed=0,1")
     assert code == 4
     assert "unfinished" in out
     assert "00000-mnist-a-jmvae-tiny: the bound was not finite" in err
-    assert "error: 1 of 2 runs ran away: 00000-mnist-a-jmvae-tiny." in err
+    assert "error: 2 of 2 runs ran away: 00000-mnist-a-jmvae-tiny, 00001-" in err
     assert "hint: Training failed 3 times in a row." in err
+
+
+def _trained(*records: Record, then: BaseException | None = None):
+    """A training that yields some records, and then fails or not."""
+
+    def train(run: Run, *_, **__):
+        yield from records
+        if then:
+            raise then
+
+    return train

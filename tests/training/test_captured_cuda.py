@@ -17,8 +17,6 @@ from mindseye.training import (
     Plan,
     Record,
     Training,
-    interleaved,
-    queued,
     train,
 )
 from mindseye.training.captured import STEPS, Captured
@@ -265,24 +263,6 @@ def test_after_a_rollback_over_stages_the_first_bound_is_summed_again():
     assert learner.totals.keys() == first.keys()
     assert learner.totals["bound"] / 20 > first["bound"] / 20  # 20 steps later on the same stage
     learner.engine.release()
-
-
-# Several at once
-
-
-def test_trainings_that_are_interleaved_go_as_they_do_alone(captured):
-    made = recipe()
-    models = [model_of(made) for _ in range(3)]
-    work = [
-        queued(model, plan_of(made), decayed=model.decayed(), compiled=True) for model in models
-    ]
-    records: list[list[Record]] = [[], [], []]
-    for number, record in interleaved(work):
-        records[number].append(record)
-    alone = bounds(captured[1])
-    for each in records:
-        assert [record.kind for record in each] == ["train", "train", "train", "done"]
-        assert bounds(each) == pytest.approx(alone, rel=0.1)
 
 
 # Waiting

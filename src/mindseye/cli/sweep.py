@@ -44,9 +44,6 @@ def sweep(
         list[str] | None,
         typer.Option("--set", help="Change a field of all runs: steps=2000, data.source=digits …"),
     ] = None,
-    together: Annotated[
-        int, typer.Option(min=1, help="Runs trained at once, their steps interleaved.")
-    ] = 1,
     score: Annotated[
         str | None,
         typer.Option(help="Score every run on the validation part: paper, ours or quick."),
@@ -93,10 +90,10 @@ def sweep(
     if dry_run:
         found = sweeps.find_runs(recipes, runs)
         seconds = _expected(recipes, found, where, data, compiled=compiled)
-        return _planned(points, recipes, found, together, seconds, as_json=json)
-    records = sweeps.sweep(recipes, runs, where, data, together=together, compiled=compiled)
+        return _planned(points, recipes, found, seconds, as_json=json)
+    records = sweeps.sweep(recipes, runs, where, data, compiled=compiled)
     group = sweeps.runs_of(recipes, runs)
-    tally = _follow(group, records, together)
+    tally = _follow(group, records)
     if protocol:
         _score(group, sweeps.scored(group, protocol, observer=observer, device=where, data=data))
     facts = {"recipe": recipe, "settings": fixed, "protocol": protocol and asdict(protocol)}
@@ -139,7 +136,7 @@ def _same(one: str, other: str) -> bool:
     return f".{one}".endswith(f".{other}") or f".{other}".endswith(f".{one}")
 
 
-def _follow(group: list[Run], records: Any, together: int) -> Tally:
+def _follow(group: list[Run], records: Any) -> Tally:
     """Train under one progress bar for all runs."""
     from mindseye.sweeps import Tally
 
@@ -148,7 +145,7 @@ def _follow(group: list[Run], records: Any, together: int) -> Tally:
     if not tally.runs:
         note(f"All {len(group)} runs are finished.")
         return tally
-    note(f"{len(tally.runs)} runs to train, {finished} finished already, {together} at a time.")
+    note(f"{len(tally.runs)} runs to train, {finished} finished already.")
     try:
         with closing(records), bar("training") as progress:
             task = progress.add_task("", total=tally.total)
@@ -205,7 +202,7 @@ def _flat(fact: dict[str, Any]) -> dict[str, Any]:
 def _expected(
     recipes: list[Recipe], found: list[Run | None], device: Any, data: str | None, *, compiled: bool
 ) -> float:
-    """How long what is not finished would take here, one run after another."""
+    """How long what is not finished would take here."""
     from mindseye.runs import estimate
 
     todo = [made for made, run in zip(recipes, found, strict=True) if not (run and run.finished)]
@@ -219,7 +216,6 @@ def _planned(
     points: list[dict[str, str]],
     recipes: list[Recipe],
     found: list[Run | None],
-    together: int,
     seconds: float,
     *,
     as_json: bool,
@@ -231,11 +227,11 @@ def _planned(
     ]
     if as_json:
         facts = [{"settings": p} | row for p, row in zip(points, rows, strict=True)]
-        return print_json({"runs": facts, "together": together, "seconds": seconds})
+        return print_json({"runs": facts, "seconds": seconds})
     _print([point | row for point, row in zip(points, rows, strict=True)])
     todo = sum(row["state"] != "finished" for row in rows)
-    answer(f"to train: {todo} of {len(rows)} runs, {together} at a time")
-    answer(f"expected time, one after another: {duration(seconds)}")
+    answer(f"to train: {todo} of {len(rows)} runs")
+    answer(f"expected time: {duration(seconds)}")
 
 
 def _state(run: Run | None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from mindseye.training.averaging import Average
 from mindseye.training.checkpoints import Checkpoint, Checkpoints
 from mindseye.training.logs import Log, read_log
-from mindseye.training.loop import Record, Training, interleaved, queued, train
+from mindseye.training.loop import Record, Training, train
 from mindseye.training.plan import Plan
 
 __all__ = [
@@ -19,8 +19,6 @@ __all__ = [
     "Plan",
     "Record",
     "Training",
-    "interleaved",
-    "queued",
     "read_log",
     "train",
 ]

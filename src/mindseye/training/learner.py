@@ -54,7 +54,6 @@ class Learner:
         self.stream = Stream(device, plan.options.seed)
         self.step = self.rollbacks = self.failures = self.furthest = 0
         self.seconds = 0.0
-        self._begun: float | None = None
         self.forget()
 
     def forget(self) -> None:
@@ -70,28 +69,17 @@ class Learner:
 
     def advance(self, stop: int) -> None:
         """Take the steps up to `stop`, then wait for the device once."""
-        self.begin(stop)
-        self.end()
-
-    def begin(self, stop: int) -> None:
-        """Queue the steps up to `stop` on the device."""
-        self._begun = time.perf_counter()
+        begun = time.perf_counter()
         self.model.train()
         with self.stream:
             self.engine.advance([self.plan.step(s, self.rollbacks) for s in range(self.step, stop)])
         self.step = stop
-
-    def end(self) -> None:
-        """Wait for the device, if steps were begun; a non-finite value stays visible."""
-        if self._begun is None:
-            return
         for name, (total, count) in self.engine.wait().items():
             self.totals[name] += total
             self.counts[name] += count
             if name == "bound":
                 self.latest = total / count
-        self.seconds += time.perf_counter() - self._begun
-        self._begun = None
+        self.seconds += time.perf_counter() - begun
 
     @property
     def norm(self) -> float:

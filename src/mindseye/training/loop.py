@@ -15,10 +15,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +29,7 @@ from mindseye.training.learner import Learner
 from mindseye.training.plan import BoundOf, Plan
 from mindseye.training.schedules import PATIENCE, Training
 
-__all__ = ["Record", "Training", "interleaved", "queued", "train"]
+__all__ = ["Record", "Training", "train"]
 
 
 @dataclass(frozen=True)
@@ -88,57 +86,12 @@ def train(
         compiled: On a GPU, capture whole steps in bfloat16 and replay them.
     """
     bounds = [bound] if callable(bound) else list(bound)
-    plan = Plan(bounds, batch, options)
-    with closing(queued(model, plan, checkpoints, decayed, resume, compiled)) as work:
-        yield from (record for record in work if record)
-
-
-def interleaved(trainings: Sequence[Generator[Record | None]]) -> Generator[tuple[int, Record]]:
-    """The records of several trainings, each with its number, as they take turns.
-
-    Whenever one has queued steps on the device, the next gets its turn: their steps overlap. One
-    whose numbers run away ends with a record 'failed', and the others go on.
-    """
-    waiting = deque(enumerate(trainings))
-    last = dict.fromkeys(range(len(trainings)), Record("train", 0, 0.0))
-    with ExitStack() as stack:
-        for training in trainings:
-            stack.enter_context(closing(training))
-        while waiting:
-            number, training = waiting[0]
-            try:
-                record = next(training)
-            except StopIteration:
-                waiting.popleft()
-                continue
-            except NumericError as error:
-                waiting.popleft()
-                record = replace(last[number], kind="failed", note=str(error))
-            if record is None:  # its steps are queued
-                waiting.rotate(-1)
-            else:
-                last[number] = record
-                yield number, record
-
-
-def queued(
-    model: nn.Module,
-    plan: Plan,
-    checkpoints: Checkpoints | None = None,
-    decayed: Collection[nn.Parameter] = (),
-    resume: bool = True,
-    compiled: bool = False,
-) -> Generator[Record | None]:
-    """What `train` does; yields None after steps were queued, before it waits for them."""
-    options = plan.options
-    learner = Learner(model, plan, decayed, compiled=compiled)
+    learner = Learner(model, Plan(bounds, batch, options), decayed, compiled=compiled)
     journal = _Journal(learner, checkpoints)
     note = journal.begin(resume)
     try:
         while learner.step < options.steps:
-            learner.begin(plan.next_stop(learner.step))
-            yield None
-            learner.end()
+            learner.advance(learner.plan.next_stop(learner.step))
             if trouble := journal.trouble():
                 yield journal.roll_back(trouble)
                 continue
@@ -148,7 +101,6 @@ def queued(
             if options.checks(learner.step):
                 yield from journal.keep()
     except GeneratorExit:  # the caller left between steps, where the live state is whole
-        learner.end()
         if not learner.trouble(full=True):
             journal.good = learner.state()
         journal.save_last()
