@@ -2,15 +2,18 @@
 
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
 
 from mindseye.concepts import Attribute, Vocabulary
 from mindseye.errors import UsageError
-from mindseye.imagine import MAX_PICTURES, Mind
+from mindseye.imagine import MAX_PICTURES, Mind, Query
 from mindseye.labels import Labels
 from mindseye.models import JointVAE, Observer
+from mindseye.pictures import to_uint8
+from mindseye.runs import load
 
 WORDS = Vocabulary(
     [
@@ -66,6 +69,28 @@ def test_grids_larger_than_a_chunk_begin_alike(mind):
     assert torch.equal(few.latents, many.latents[:70])
     close(few.means, many.means[:70])
     assert (few.samples == many.samples[:70]).float().mean() > 0.9999
+
+
+def test_several_queries_are_answered_as_each_is_alone(mind):
+    asked = [
+        Query(mind.concept("digit=4"), 3, 1),
+        Query(mind.concept(""), 9, 2, fill=False),
+        Query(mind.concept(FULL), 1, 3, temperature=0.5),
+    ]
+    for query, found in zip(asked, mind.answer(asked), strict=True):
+        concept, n, seed, fill, temperature = query
+        alone = mind.imagined(concept, n, seed, fill=fill, temperature=temperature)
+        assert found.concept == concept
+        assert torch.equal(found.latents, alone.latents)
+        assert torch.equal(found.latents, mind.latents(query))
+        close(found.means, alone.means)
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 9, 17])
+def test_a_picture_has_the_same_grey_levels_alone_or_in_a_crowd(n):
+    real = load("mnist-a")
+    few, many = real.imagined("digit=4", n, 5), real.imagined("digit=4", 40, 5)
+    assert np.array_equal(to_uint8(few.means.numpy()), to_uint8(many.means[:n].numpy()))
 
 
 def test_the_same_seed_gives_the_same_bytes(mind):

@@ -13,9 +13,18 @@ from torch import Tensor
 from mindseye.concepts import Concept, Vocabulary
 from mindseye.data import Batch, Dataset
 from mindseye.errors import UsageError
+from mindseye.explore import ellipse, experts, plane, telling
 from mindseye.imagine import Imagined, Mind
 from mindseye.labels import decode
-from mindseye.sheets import PALETTE, RGB, contact_sheet, plane_sheet, row_sheet
+from mindseye.sheets import (
+    PALETTE,
+    RGB,
+    Outline,
+    contact_sheet,
+    gaussian_sheet,
+    plane_sheet,
+    row_sheet,
+)
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -24,11 +33,15 @@ __all__ = [
     "Verdict",
     "between_sheet",
     "comparison_sheet",
+    "experts_plane",
     "imagined_sheet",
     "judged",
     "ladder_sheet",
     "latent_plane",
+    "lattice_sheet",
     "real_sheet",
+    "traversal_sheet",
+    "verdicts_of",
     "words",
 ]
 
@@ -54,11 +67,18 @@ def words(concept: Concept) -> str:
 
 def judged(mind: Mind, imagined: Imagined) -> list[Verdict]:
     """The observer's verdict on every picture; it looks at the draws, as the paper's does."""
-    said = imagined.concept
-    return [
-        Verdict(seen, tuple(k for k in said.observed if seen.values[k] != said.values[k]))
-        for seen in mind.judge(imagined.samples)
-    ]
+    (found,) = verdicts_of(mind, [imagined])
+    return found
+
+
+def verdicts_of(mind: Mind, several: Sequence[Imagined]) -> list[list[Verdict]]:
+    """The observer's verdicts on the pictures of several descriptions, judged together."""
+    seen = iter(mind.judge(torch.cat([imagined.samples for imagined in several])))
+    return [[_verdict(said, next(seen)) for _ in samples] for said, _, _, samples in several]
+
+
+def _verdict(said: Concept, seen: Concept) -> Verdict:
+    return Verdict(seen, tuple(k for k in said.observed if seen.values[k] != said.values[k]))
 
 
 def imagined_sheet(
@@ -106,12 +126,59 @@ def ladder_sheet(
     )
 
 
-def between_sheet(start: Concept, end: Concept, pictures: Tensor) -> Image:
-    """Rows of pictures `(n, steps, C, H, W)` on the way from one concept to another."""
-    columns = pictures.shape[1]
-    return contact_sheet(
-        pictures.flatten(0, 1).cpu().numpy(), columns=columns, title=f"{start}  →  {end}"
+def lattice_sheet(concept: Concept, around: Sequence[Imagined]) -> Image:
+    """A row for every concept with one word less, for the concept, and for those with one more."""
+    return row_sheet(
+        [(_step(concept, each.concept), _shown(each, False), None, None) for each in around],
+        title=f"Around {concept if concept.level else 'nothing said'}",
     )
+
+
+def _step(centre: Concept, other: Concept) -> str:
+    """How a neighbour differs from a concept."""
+    if other == centre:
+        return str(centre) if centre.level else "nothing said"
+    sign, more, less = ("+", other, centre) if other.level > centre.level else ("-", centre, other)
+    (name,) = set(more.observed) - set(less.observed)
+    return f"{sign} {name}={more.values[name]}"
+
+
+def traversal_sheet(values: Sequence[float], pictures: Tensor, title: str) -> Image:
+    """A row for each latent dimension, as it changes alone; `(D, steps, C, H, W)`."""
+    captions = [f"{value:+.1f}" for value in values]
+    shown = pictures.cpu().numpy()
+    rows = [(f"z{k + 1}", row, None, None) for k, row in enumerate(shown[:-1])]
+    return row_sheet([*rows, (f"z{len(shown)}", shown[-1], captions, None)], title=title)
+
+
+def experts_plane(mind: Mind, concept: Concept, latents: Tensor, axes: str = "words") -> Image:
+    """The prior, an expert for each word and their product, over training pictures (Figure 2)."""
+    chosen = plane(latents, telling(mind, concept) if axes == "words" else axes)
+    size, belief = mind.model.latent, mind.belief(concept)
+    grey, dark = PALETTE[-1], (0.1, 0.1, 0.1)
+    outlines = [
+        Outline("prior", ellipse(torch.zeros(size), torch.ones(size), chosen.axes), grey),
+        *(
+            Outline(
+                f"{each.attribute}={each.value}",
+                ellipse(each.mean.cpu(), each.stddev.cpu(), chosen.axes),
+                rgb,
+                3,
+            )
+            for each, rgb in zip(experts(mind, concept), cycle(PALETTE[:-1]))
+        ),
+        Outline(
+            "product", ellipse(belief.mean[0].cpu(), belief.stddev[0].cpu(), chosen.axes), dark, 4
+        ),
+    ]
+    said = str(concept) if concept.level else "nothing said"
+    return gaussian_sheet(outlines, latents @ chosen.axes.T, chosen.names, said)
+
+
+def between_sheet(title: str, pictures: Tensor) -> Image:
+    """Rows of pictures `(n, steps, C, H, W)` on the way from one end to the other."""
+    columns = pictures.shape[1]
+    return contact_sheet(pictures.flatten(0, 1).cpu().numpy(), columns=columns, title=title)
 
 
 def comparison_sheet(

@@ -25,7 +25,8 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.distributions import Independent
+from torch.distributions import Distribution, Independent
+from torch.nn.functional import pad
 
 from mindseye.concepts import Concept, Vocabulary
 from mindseye.distributions import Attributes
@@ -34,13 +35,27 @@ from mindseye.labels import Labels, decode, encode
 from mindseye.models import JointVAE, Observer
 from mindseye.randomness import keys, keys_of_each, normals, pixel_uniforms, uniforms
 
-__all__ = ["MAX_PICTURES", "Imagined", "Mind"]
+__all__ = ["MAX_PICTURES", "Imagined", "Mind", "Query"]
 
 MAX_PICTURES = 10_000
 """The most pictures of one request: they are held in memory together."""
 
-CHUNK = 64
-GPU_CHUNK = 1024
+CHUNK, JUDGED, GPU_CHUNK = 64, 16, 1024
+"""Pictures decoded or judged at once; on a CPU as many as its caches hold."""
+
+EVEN = 8
+"""On a CPU the decoder meets whole multiples of this many latents: its kernels then sum in the same
+order whoever stands beside a latent, and a picture has the same bits alone or in a crowd."""
+
+
+class Query(NamedTuple):
+    """Pictures that somebody wants of one description."""
+
+    concept: Concept
+    n: int = 16
+    seed: int = 0
+    fill: bool = True
+    temperature: float = 1.0
 
 
 class Imagined(NamedTuple):
@@ -98,6 +113,11 @@ class Mind:
         return self._find_observer is not None
 
     @property
+    def factorised(self) -> bool:
+        """Whether every word has an expert of its own."""
+        return self.model.factorised
+
+    @property
     def device(self) -> torch.device:
         """Where the model is."""
         return next(self.model.parameters()).device
@@ -135,7 +155,6 @@ class Mind:
         imagined = self.imagined(description, n, seed, fill=fill, temperature=temperature)
         return imagined.means if mean else imagined.samples
 
-    @torch.no_grad()
     def imagined(
         self,
         description: str | Concept,
@@ -146,12 +165,18 @@ class Mind:
         temperature: float = 1.0,
     ) -> Imagined:
         """Pictures of a description with all that made them."""
-        key = self._keys(n, [seed])
-        if not (math.isfinite(temperature) and temperature >= 0):
-            raise UsageError(f"`temperature={temperature}` must be a number of at least 0.")
-        concept = self.concept(description)
-        z = self._latents([concept], key, fill=fill, temperature=temperature)
-        return Imagined(concept, z, *self._drawn(z, key.flatten()))
+        (imagined,) = self.answer([Query(self.concept(description), n, seed, fill, temperature)])
+        return imagined
+
+    @torch.no_grad()
+    def answer(self, queries: Sequence[Query]) -> list[Imagined]:
+        """The pictures of several queries, decoded together; each gets what it would get alone."""
+        every = [self._keys(query.n, [query.seed]) for query in queries]
+        latents = [self._latents_of(query, key) for query, key in zip(queries, every, strict=True)]
+        means, samples = self._drawn(torch.cat(latents), torch.cat(every, 1)[0])
+        sizes = [query.n for query in queries]
+        parts = zip(queries, latents, means.split(sizes), samples.split(sizes), strict=True)
+        return [Imagined(query.concept, *rest) for query, *rest in parts]
 
     @torch.no_grad()
     def imagine_each(
@@ -174,6 +199,11 @@ class Mind:
         z = self._latents(concepts, key, fill=fill)
         return self._drawn(z, key.flatten())[1].unflatten(0, key.shape)
 
+    @torch.no_grad()
+    def latents(self, query: Query) -> Tensor:
+        """Where the pictures of a query come from, `(n, D)`."""
+        return self._latents_of(query, self._keys(query.n, [query.seed]))
+
     def describe(self, picture: Tensor, *, seed: int = 0) -> dict[str, dict[str, float]]:
         """The probability of every value of every attribute of one picture `(C, H, W)`."""
         return self.spelt(self.p_y_given_x(picture[None], seed=seed)[0])
@@ -183,10 +213,9 @@ class Mind:
         self, pictures: Tensor, samples: int = 64, *, seed: int = 0
     ) -> list[Attributes]:
         """p(y|x) of every picture `(B, C, H, W)`, averaged over draws of q(z|x)."""
-        self._expect("q_x", "cannot read pictures")
         if not 1 <= samples <= MAX_PICTURES:
             raise UsageError(f"`samples={samples}` must be between 1 and {MAX_PICTURES}.")
-        q = self.model.q_x(self._checked(pictures))
+        q = self.read(pictures)
         key = keys(seed, torch.arange(samples, device=self.device), "describe")
         z = q.mean[:, None] + q.stddev[:, None] * normals(key, self.model.latent)  # (B, S, D)
         return [Attributes.mixture(self.model.p_y(draws)) for draws in z]
@@ -199,10 +228,22 @@ class Mind:
         }
 
     @torch.no_grad()
+    def read(self, pictures: Tensor) -> Distribution:
+        """q(z|x) of pictures `(B, C, H, W)`."""
+        self._expect("q_x", "cannot read pictures")
+        return self.model.q_x(self._checked(pictures))
+
     def reconstruct(self, pictures: Tensor) -> Tensor:
         """The expected pictures at the mean of q(z|x)."""
-        self._expect("q_x", "cannot read pictures")
-        return self._means(self.model.q_x(self._checked(pictures)).mean)
+        return self.expected(self.read(pictures).mean)
+
+    @torch.no_grad()
+    def expected(self, z: Tensor) -> Tensor:
+        """E[x|z] of latents `(B, D)`, `(B, C, H, W)`."""
+        if z.is_cuda:
+            return torch.cat([self.model.p_x(part).mean for part in z.split(GPU_CHUNK)])
+        even = pad(z, (0, 0, 0, -len(z) % EVEN))
+        return torch.cat([self.model.p_x(part).mean for part in even.split(CHUNK)])[: len(z)]
 
     @torch.no_grad()
     def between(
@@ -230,7 +271,7 @@ class Mind:
         loc = torch.lerp(first.mean[:, None], last.mean[:, None], t)  # (n, steps, D)
         scale = torch.lerp(first.stddev.log()[:, None], last.stddev.log()[:, None], t).exp()
         z = loc + scale * normals(key[0], self.model.latent)[:, None]
-        return self._means(z.flatten(0, 1)).unflatten(0, (n, steps))
+        return self.expected(z.flatten(0, 1)).unflatten(0, (n, steps))
 
     def ladder(
         self, description: str | Concept, n: int = 8, seed: int = 0, *, fill: bool = True
@@ -244,13 +285,20 @@ class Mind:
 
     def judge(self, pictures: Tensor) -> list[Concept]:
         """What the observer sees in some pictures."""
-        chunks = self._checked(pictures).split(CHUNK)
+        checked = self._checked(pictures)
+        chunks = checked.split(GPU_CHUNK if checked.is_cuda else JUDGED)
         codes = torch.cat([self.observer.judge(x) for x in chunks])
         return decode(self.vocabulary, Labels.full(codes))
 
     def _believed(self, labels: Labels) -> Independent:
         self._expect("q_y", "imagines nothing from words")
         return self.model.q_y(labels)
+
+    def _latents_of(self, query: Query, key: Tensor) -> Tensor:
+        concept, _, _, fill, temperature = query
+        if not (math.isfinite(temperature) and temperature >= 0):
+            raise UsageError(f"`temperature={temperature}` must be a number of at least 0.")
+        return self._latents([concept], key, fill=fill, temperature=temperature)
 
     def _latents(
         self, concepts: Sequence[Concept], key: Tensor, *, fill: bool, temperature: float = 1.0
@@ -279,13 +327,9 @@ class Mind:
 
     def _drawn(self, z: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
         """Expected pictures and draws, of latents and keys."""
-        means = self._means(z)
+        means = self.expected(z)
         noise = pixel_uniforms(keys(1, key), math.prod(self.model.shape)).view_as(means)
         return means, (noise < means).float()
-
-    def _means(self, z: Tensor) -> Tensor:
-        chunk = GPU_CHUNK if z.is_cuda else CHUNK
-        return torch.cat([self.model.p_x(part).mean for part in z.split(chunk)])
 
     def _keys(self, n: int, seeds: Sequence[int]) -> Tensor:
         if not 1 <= n <= MAX_PICTURES:

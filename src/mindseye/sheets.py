@@ -1,10 +1,11 @@
 r"""Sheets: pictures laid out for people to look at.
 
-Three layouts share their paper, type and frames:
+Four layouts share their paper, type and frames:
 
 - `contact_sheet`: pictures in a grid, each over its caption;
 - `row_sheet`: rows of pictures with a label on the left, to compare descriptions or models;
-- `plane_sheet`: a dense grid over a latent plane, every picture as ink on a colour.
+- `plane_sheet`: a dense grid over a latent plane, every picture as ink on a colour;
+- `gaussian_sheet`: Gaussians as ellipses on a latent plane, over points.
 """
 
 from __future__ import annotations
@@ -13,13 +14,22 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from PIL import Image, ImageColor, ImageOps
+from PIL import Image, ImageColor, ImageDraw, ImageOps
 
 from mindseye.errors import UsageError
 from mindseye.pictures import to_uint8
 from mindseye.typesetting import INK, Text, typeset
 
-__all__ = ["PALETTE", "RGB", "Row", "contact_sheet", "plane_sheet", "row_sheet"]
+__all__ = [
+    "PALETTE",
+    "RGB",
+    "Outline",
+    "Row",
+    "contact_sheet",
+    "gaussian_sheet",
+    "plane_sheet",
+    "row_sheet",
+]
 
 RGB = tuple[float, float, float]
 
@@ -50,6 +60,17 @@ class Row(NamedTuple):
 
     wrong: Sequence[bool] | None = None
     """Which pictures get a red frame."""
+
+
+class Outline(NamedTuple):
+    """A Gaussian on a plane, drawn where it is one and two standard deviations from its mean."""
+
+    name: str
+    """Explained underneath."""
+    ellipse: Sequence[float]
+    """Centre x, y, the half axes a, b and the angle of the first in radians."""
+    rgb: RGB
+    width: int = 2
 
 
 def contact_sheet(
@@ -132,7 +153,58 @@ def plane_sheet(
     if scale < 1:
         raise UsageError(f"`scale={scale}` must be at least 1.")
     plane = _enlarged(_tinted(ink, to_uint8(ground)), scale)
-    framed = ImageOps.expand(ImageOps.expand(plane, 1, _LINE), _FRAME - 1, _PAPER)
+    return _explained(plane, legend, title)
+
+
+def gaussian_sheet(
+    outlines: Sequence[Outline],
+    points: Any = (),
+    names: tuple[str, str] = ("", ""),
+    title: str = "",
+    reach: float = 4.0,
+    side: int = 720,
+) -> Image.Image:
+    """Draw Gaussians on the square from -reach to reach, over points `(N, 2)`.
+
+    Arguments:
+        outlines: The Gaussians, the last on top.
+        points: Small dots beneath them.
+        names: What the axes mean, said in the legend.
+        title: A heading.
+        reach: How far the square goes.
+        side: Its pixels.
+    """
+    fine, unit = 2 * side, side / reach  # drawn twice as large, for smooth lines
+    square = Image.new("RGB", (fine, fine), "white")
+    draw = ImageDraw.Draw(square)
+    draw.line([(0, side), (fine, side)], _LINE)
+    draw.line([(side, 0), (side, fine)], _LINE)
+    for x, y in np.asarray(points, dtype=float).reshape(-1, 2):
+        at = side + x * unit, side - y * unit
+        draw.ellipse([at[0] - 3, at[1] - 3, at[0] + 3, at[1] + 3], _LINE)
+    for outline in outlines:
+        colour = tuple(to_uint8(np.asarray(outline.rgb) * 0.8).tolist())
+        for times in (1, 2):
+            ring = side + _ring(outline.ellipse, times) * unit * np.array([1, -1])
+            draw.line([tuple(p) for p in ring], colour, 2 * outline.width // times, joint="curve")
+    legend = [(outline.name, tuple(0.8 * x for x in outline.rgb)) for outline in outlines]
+    axes = [(f"across {names[0]}, up {names[1]}", (1.0, 1.0, 1.0))] if any(names) else []
+    return _explained(square.resize((side, side), Image.Resampling.LANCZOS), legend + axes, title)
+
+
+def _ring(ellipse: Sequence[float], times: float) -> np.ndarray:
+    """Points on an ellipse, `(N, 2)`."""
+    x, y, a, b, angle = ellipse
+    t = np.linspace(0, 2 * np.pi, 181)
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    return np.stack([a * np.cos(t), b * np.sin(t)], 1) * times @ turn + [x, y]
+
+
+def _explained(
+    body: Image.Image, legend: Sequence[tuple[str, Sequence[float]]], title: str
+) -> Image.Image:
+    """A framed image under its title and over its legend."""
+    framed = ImageOps.expand(ImageOps.expand(body, 1, _LINE), _FRAME - 1, _PAPER)
     parts = [framed, _legend(legend, max(framed.width, _LEAST_TITLE))] if legend else [framed]
     return _titled(_stacked(parts, _GAP), title)
 

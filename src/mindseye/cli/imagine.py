@@ -12,6 +12,8 @@ from mindseye.cli.output import answer, print_json
 from mindseye.errors import UsageError
 
 if TYPE_CHECKING:
+    import torch
+
     from mindseye.concepts import Concept
     from mindseye.imagine import Imagined, Mind
 
@@ -38,6 +40,13 @@ def imagine(
     ladder: Annotated[
         bool, typer.Option("--ladder", help="Add the words one by one, a row for each (Figure 4b).")
     ] = False,
+    lattice: Annotated[
+        bool,
+        typer.Option("--lattice", help="A row for each concept with one word less or one more."),
+    ] = False,
+    traverse: Annotated[
+        bool, typer.Option("--traverse", help="A row for each latent dimension, changed alone.")
+    ] = False,
     product: Annotated[
         bool,
         typer.Option(
@@ -60,22 +69,27 @@ def imagine(
     mindseye imagine "6, small" --n 64 --seed 7
     mindseye imagine "digit=3" --to "digit=8"
     mindseye imagine "digit=7, size=big, location=top-left" --ladder
+    mindseye imagine first.png --to second.png
+    mindseye imagine "digit=4" --traverse
     """
     from mindseye.runs import find
 
     mind = find(model).mind(observer)
     mind.model.to(chosen_device(device))
-    concept = mind.concept(description)
-    if to is not None and ladder:
-        raise UsageError("`--to` and `--ladder` are two different pictures; ask for one.")
+    _check_one(to is not None, ladder, lattice, traverse)
     judge = judge and mind.can_judge
     if to is not None:
-        report = _between(mind, concept, mind.concept(to), n, seed, out)
+        report = _between(mind, description, to, n, seed, out)
+    elif traverse:
+        report = _traversals(mind, description, seed, out)
+    elif lattice:
+        report = _lattice(mind, mind.concept(description), min(n, 12), seed, out, fill=not product)
     elif ladder:
+        concept = mind.concept(description)
         rungs = list(mind.ladder(concept, min(n, 12), seed, fill=not product))
         report = _ladder(mind, rungs, seed, out, samples=samples, judge=judge)
     else:
-        imagined = mind.imagined(concept, n, seed, fill=not product, temperature=temperature)
+        imagined = mind.imagined(description, n, seed, fill=not product, temperature=temperature)
         report = _sheet(mind, imagined, seed, out, samples=samples, judge=judge)
         report["files"] += _extra(
             imagined, report["files"][0], samples=samples, each=files, npz=npz
@@ -88,6 +102,7 @@ def _sheet(
 ) -> dict[str, Any]:
     """A contact sheet with the observer's verdicts."""
     from mindseye.figures import imagined_sheet, judged
+    from mindseye.metrics import glance
     from mindseye.pictures import save_picture
 
     verdicts = judged(mind, imagined) if judge else None
@@ -95,20 +110,13 @@ def _sheet(
     save_picture(path, imagined_sheet(imagined, verdicts, samples=samples))
     report = _report(mind, imagined.concept, seed, len(imagined.means), path)
     if verdicts and imagined.concept.level:
-        said = imagined.concept.level * len(verdicts)
-        report["judged right"] = 1 - sum(len(v.wrong) for v in verdicts) / said
-        report["judged words"] = said
-        report["real pictures"] = _ceiling(mind, imagined.concept)
-        report["verdicts"] = [str(verdict.seen) for verdict in verdicts]
+        seen = [verdict.seen for verdict in verdicts]
+        right = glance(imagined.concept, seen, mind.observer.accuracy).correctness
+        report["judged right"] = right and right.value
+        report["judged words"] = imagined.concept.level * len(verdicts)
+        report["real pictures"] = right and right.ceiling
+        report["verdicts"] = [str(concept) for concept in seen]
     return report
-
-
-def _ceiling(mind: Mind, concept: Concept) -> float | None:
-    """How many of the said words the observer would find in real pictures."""
-    known = mind.observer.accuracy
-    if not set(concept.observed) <= set(known):
-        return None
-    return sum(known[name] for name in concept.observed) / concept.level
 
 
 def _ladder(
@@ -126,17 +134,86 @@ def _ladder(
 
 
 def _between(
-    mind: Mind, start: Concept, end: Concept, n: int, seed: int, out: str | None
+    mind: Mind, start: str, end: str, n: int, seed: int, out: str | None
 ) -> dict[str, Any]:
-    """Rows of pictures on the way from one concept to the other."""
+    """Rows of pictures on the way from one description to another, or one picture to another."""
+    from mindseye.explore import way
     from mindseye.figures import between_sheet
     from mindseye.pictures import save_picture
 
-    pictures = mind.between(start, end, n=min(n, 6), seed=seed)
-    path = _target(out, f"{_stem(start, seed)}-to-{_stem(end, seed)}")
-    save_picture(path, between_sheet(start, end, pictures))
+    files = [_is_file(text) for text in (start, end)]
+    if any(files) and not all(files):
+        raise UsageError("Only one end is a picture.", "Give two descriptions or two pictures.")
+    if all(files):
+        first, last = (_latent(mind, path) for path in (start, end))
+        pictures, concept, goal = way(mind, first, last), mind.concept(""), end
+        path = _target(out, f"{Path(start).stem}-to-{Path(end).stem}")
+        title = f"{Path(start).name}  →  {Path(end).name}"
+    else:
+        concept, other = mind.concept(start), mind.concept(end)
+        pictures, goal = mind.between(concept, other, n=min(n, 6), seed=seed), str(other)
+        path = _target(out, f"{_stem(concept, seed)}-to-{_stem(other, seed)}")
+        title = f"{concept}  →  {other}"
+    save_picture(path, between_sheet(title, pictures))
     count = pictures.shape[0] * pictures.shape[1]
-    return _report(mind, start, seed, count, path) | {"to": str(end)}
+    return _report(mind, concept, seed, count, path) | {"to": goal}
+
+
+def _traversals(mind: Mind, description: str, seed: int, out: str | None) -> dict[str, Any]:
+    """One row for every latent dimension."""
+    from mindseye.explore import traversals
+    from mindseye.figures import traversal_sheet
+    from mindseye.pictures import save_picture
+
+    picture = _is_file(description)
+    concept = mind.concept("" if picture else description)
+    if picture:
+        z, title = _latent(mind, description), Path(description).name
+    else:
+        z = mind.imagined(concept, 1, seed, temperature=0).latents[0]
+        title = str(concept) if concept.level else "nothing said"
+    values, pictures = traversals(mind, z)
+    stem = Path(description).stem if picture else _stem(concept, seed)
+    path = _target(out, f"{stem}-dimensions")
+    save_picture(path, traversal_sheet(values, pictures, title))
+    return _report(mind, concept, seed, pictures.shape[0] * pictures.shape[1], path)
+
+
+def _lattice(
+    mind: Mind, concept: Concept, n: int, seed: int, out: str | None, *, fill: bool
+) -> dict[str, Any]:
+    """A row for the concept and each of its neighbours."""
+    from mindseye.figures import lattice_sheet
+    from mindseye.imagine import Query
+    from mindseye.pictures import save_picture
+
+    around = [*concept.parents(), concept, *concept.children()]
+    imagined = mind.answer([Query(each, n, seed, fill) for each in around])
+    path = _target(out, f"{_stem(concept, seed)}-lattice")
+    save_picture(path, lattice_sheet(concept, imagined))
+    return _report(mind, concept, seed, n * len(around), path)
+
+
+def _check_one(*asked: bool) -> None:
+    if sum(asked) > 1:
+        raise UsageError(
+            "`--to`, `--ladder`, `--lattice` and `--traverse` are different pictures; ask for one."
+        )
+
+
+def _is_file(text: str) -> bool:
+    """Whether a text names a picture file rather than says something."""
+    return "=" not in text and "." in text and Path(text).is_file()
+
+
+def _latent(mind: Mind, path: str) -> torch.Tensor:
+    """Where the model sees a picture file, `(D,)`."""
+    import torch
+
+    from mindseye.pictures import read_picture
+
+    x = torch.from_numpy(read_picture(path, mind.model.shape))
+    return mind.read(x[None]).mean[0]
 
 
 def _extra(imagined: Imagined, sheet: str, *, samples: bool, each: bool, npz: bool) -> list[str]:

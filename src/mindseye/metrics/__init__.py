@@ -3,6 +3,7 @@
 from mindseye.metrics.checks import Base
 from mindseye.metrics.describing import accuracy
 from mindseye.metrics.estimates import Estimate, bootstrap, fraction
+from mindseye.metrics.glances import Glance, glance
 from mindseye.metrics.imagination import combined, correctness, coverage, jensen_shannon
 from mindseye.metrics.judging import Imaginer, Observer, collapsed, evaluate
 from mindseye.metrics.limits import collapsed_coverage, expected_similarity, perfect_coverage
@@ -14,6 +15,7 @@ from mindseye.metrics.scores import Options, Row, Score
 __all__ = [
     "Base",
     "Estimate",
+    "Glance",
     "Imaginer",
     "Observer",
     "Options",
@@ -31,6 +33,7 @@ __all__ = [
     "evaluate",
     "expected_similarity",
     "fraction",
+    "glance",
     "jensen_shannon",
     "marginals",
     "perfect_coverage",

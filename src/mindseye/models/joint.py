@@ -152,13 +152,18 @@ class JointVAE(nn.Module):
 
     def q_y(self, y: Labels) -> Independent:
         """q(z|y_O): the product of the prior and one expert per observed word, or a symbol's."""
-        if isinstance(self.label_encoder, SymbolTower):
+        if not self.factorised:
             return moment_matched(*loc_and_log_scale(self.label_encoder()), y)
         return ProductOfExperts(*loc_and_log_scale(self.label_encoder(y.codes)), y.observed)
 
     def q_xy(self, x: Tensor, y: Labels) -> Distribution:
         """q(z|x,y), for labels that leave nothing open."""
         return diagonal_normal(*loc_and_log_scale(self.joint_encoder(x, y.codes)))
+
+    @property
+    def factorised(self) -> bool:
+        """Whether q(z|y) is a product of experts, one for each word."""
+        return not isinstance(self.label_encoder, SymbolTower)
 
     @property
     def decoders(self) -> list[nn.Module]:

@@ -1,0 +1,204 @@
+r"""Around a belief: its experts in a plane, its dimensions one by one, the pictures near it.
+
+Whatever is drawn in two dimensions is projected by $P$, `(2, D)`, whose rows are orthonormal. So
+$\mathcal{N}(\mu, \Sigma)$ becomes $\mathcal{N}(P \mu, P \Sigma P^\top)$; the prior stays as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mindseye.concepts import Concept
+from mindseye.data import Batch
+from mindseye.distributions import Attributes
+from mindseye.errors import UsageError
+from mindseye.imagine import Mind, Query
+
+__all__ = [
+    "Ellipse",
+    "Expert",
+    "Plane",
+    "density",
+    "diversity",
+    "ellipse",
+    "experts",
+    "latents_of",
+    "nearest",
+    "openness",
+    "plane",
+    "telling",
+    "traversals",
+    "way",
+]
+
+VAGUE = 1e-3
+"""The least precision of an expert that is drawn: one that knows less is a circle off the page."""
+
+
+class Expert(NamedTuple):
+    """What one word says about the latent, before it is multiplied with anything."""
+
+    attribute: str
+    value: str
+    mean: Tensor
+    """`(D,)`."""
+    stddev: Tensor
+    """`(D,)`."""
+
+
+class Plane(NamedTuple):
+    """Two directions of the latent space."""
+
+    names: tuple[str, str]
+    axes: Tensor
+    """Orthonormal, `(2, D)`."""
+
+
+class Ellipse(NamedTuple):
+    """Where a Gaussian of the plane is one standard deviation from its mean."""
+
+    x: float
+    y: float
+    a: float
+    """The longer half axis."""
+    b: float
+    """The shorter half axis."""
+    angle: float
+    """Of the longer axis, in radians."""
+
+
+def experts(mind: Mind, concept: Concept) -> list[Expert]:
+    r"""The expert of every word that is said.
+
+    The belief in a word alone is the product of its expert with the standard normal prior, so the
+    expert has precision $1 / \sigma^2 - 1$ and mean $\mu / (1 - \sigma^2)$.
+    """
+    if not mind.factorised:
+        raise UsageError(f"`{mind.name}` has no experts: its symbols stand for whole descriptions.")
+    found = []
+    for name, value in concept.values.items():
+        belief = mind.belief(concept.vocabulary.concept(**{name: value}))
+        precision = belief.stddev.pow(-2)[0]
+        own = (precision - 1).clamp_min(VAGUE)
+        found.append(Expert(name, value, precision * belief.mean[0] / own, own.rsqrt()))
+    return found
+
+
+def plane(latents: Tensor, axes: str | Sequence[int] = "pca") -> Plane:
+    """The plane of two latent dimensions, (0, 3) or "0,3", or where latents `(N, D)` vary most."""
+    size = latents.shape[1]
+    if axes == "pca":
+        if len(latents) < 2:
+            return plane(latents, (0, 1))
+        _, _, rows = torch.linalg.svd(latents - latents.mean(0), full_matrices=False)
+        signs = rows.gather(1, rows.abs().argmax(1, keepdim=True)).sign()
+        return Plane(("component 1", "component 2"), (rows * signs)[:2])
+    texts = axes.split(",") if isinstance(axes, str) else [str(k) for k in axes]
+    chosen = [int(text) for text in texts if text.strip().isdecimal()]
+    if len(texts) != 2 or len(set(chosen)) != 2 or not all(0 <= k < size for k in chosen):
+        raise UsageError(f"`axes={axes!r}` is not 'pca' or two of 0 to {size - 1}, such as '0,1'.")
+    return Plane((f"z{chosen[0] + 1}", f"z{chosen[1] + 1}"), torch.eye(size)[chosen])
+
+
+def telling(mind: Mind, concept: Concept) -> tuple[int, int]:
+    """The two latent dimensions that say most about a concept: one for each of its first words.
+
+    A word says most where its belief is furthest from the prior, in nats.
+    """
+    texts = [concept.vocabulary.concept(**{k: v}) for k, v in concept.values.items()][:2]
+    chosen: list[int] = []
+    for each in (*texts, concept, concept):
+        belief = mind.belief(each)
+        mean, variance = belief.mean[0], belief.variance[0]
+        nats = 0.5 * (variance + mean.square() - 1 - variance.log())
+        nats[chosen] = -1
+        chosen.append(int(nats.argmax()))
+    return chosen[0], chosen[1]
+
+
+def ellipse(mean: Tensor, stddev: Tensor, axes: Tensor) -> Ellipse:
+    """A diagonal Gaussian `(D,)`, projected."""
+    x, y = (axes @ mean).tolist()
+    values, vectors = torch.linalg.eigh((axes * stddev.square()) @ axes.T)  # ascending
+    short, long = values.clamp_min(0).sqrt().tolist()
+    dx, dy = vectors[:, 1].tolist()
+    return Ellipse(x, y, long, short, math.atan2(dy, dx) % math.pi)
+
+
+def density(points: Tensor, side: int = 40, reach: float = 4.0, width: float = 0.25) -> Tensor:
+    """How dense points `(N, 2)` lie, relative to a standard normal, on a grid `(side, side)`.
+
+    Near 1 where the aggregate of the pictures is what the prior expects, near 0 in a hole. Rows go
+    from -reach to reach; every point is smoothed by a Gaussian of that width.
+    """
+    at = (torch.arange(side) + 0.5) / side * 2 * reach - reach
+    near = [torch.exp(-0.5 * ((at[:, None] - c) / width) ** 2) for c in points.T]  # (side, N)
+    found = near[1] @ near[0].T / (max(1, len(points)) * 2 * math.pi * width**2)
+    spread = 1 + width**2  # the prior, smoothed alike
+    prior = torch.exp(-0.5 * at.square() / spread)
+    return found / (prior[:, None] * prior / (2 * math.pi * spread))
+
+
+def traversals(
+    mind: Mind, z: Tensor, steps: int = 9, span: float = 3.0
+) -> tuple[list[float], Tensor]:
+    """Expected pictures as each dimension of a latent `(D,)` goes from -span to span.
+
+    Returns:
+        The values, and pictures `(D, steps, C, H, W)`.
+    """
+    if steps < 2:
+        raise UsageError(f"`steps={steps}` must be at least 2: both ends are shown.")
+    values = torch.linspace(-span, span, steps, device=z.device)
+    chosen = torch.eye(len(z), dtype=torch.bool, device=z.device)[:, None]
+    every = torch.where(chosen, values[:, None], z)  # (D, steps, D)
+    return values.tolist(), mind.expected(every.flatten(0, 1)).unflatten(0, (len(z), steps))
+
+
+def way(mind: Mind, start: Tensor, end: Tensor, steps: int = 9) -> Tensor:
+    """Expected pictures on the straight line between two latents `(D,)`, `(1, steps, C, H, W)`."""
+    if steps < 2:
+        raise UsageError(f"`steps={steps}` must be at least 2: both ends are shown.")
+    t = torch.linspace(0, 1, steps, device=start.device)[:, None]
+    return mind.expected(torch.lerp(start, end, t))[None]
+
+
+def diversity(pictures: Tensor) -> float:
+    """How unlike pictures `(n, C, H, W)` are: 0 if they are equal, 1 if no two share any ink.
+
+    The mean over pairs of |x - x'| / (x + x'), summed over pixels (Bray and Curtis, 1957).
+    """
+    flat = pictures.flatten(1)
+    pairs = torch.combinations(torch.arange(len(flat)))
+    if not len(pairs):
+        return 0.0
+    one, other = flat[pairs[:, 0]], flat[pairs[:, 1]]
+    ink = (one + other).sum(1).clamp_min(1e-9)
+    return float(((one - other).abs().sum(1) / ink).mean())
+
+
+@torch.no_grad()
+def openness(mind: Mind, query: Query) -> float:
+    r"""Bits that a description leaves open, by the model's own words for what it imagines.
+
+    The sum over attributes of the entropy of $\mathbb{E}_z\, p(y_k \mid z)$, over latents of the
+    description: $\log_2 n_k$ where all values are equally likely, 0 where one is sure.
+    """
+    believed = Attributes.mixture(mind.model.p_y(mind.latents(query)))
+    return sum(float(torch.special.entr(p).sum()) for p in believed.by_attribute()) / math.log(2)
+
+
+def nearest(latent: Tensor, among: Tensor, count: int = 8) -> Sequence[tuple[int, float]]:
+    """Which of some latents `(N, D)` are nearest to one `(D,)`, and how far."""
+    found = (among - latent).norm(dim=1).topk(min(count, len(among)), largest=False)
+    return list(zip(found.indices.tolist(), found.values.tolist(), strict=True))
+
+
+def latents_of(mind: Mind, batch: Batch) -> Tensor:
+    """The means of q(z|x) of a batch, `(B, D)`, on the CPU."""
+    return torch.cat([mind.read(x).mean.cpu() for x in batch.x.split(64)])

@@ -1,0 +1,150 @@
+"""Around a belief: experts multiply to the product, planes keep the prior, distances are right."""
+
+import math
+
+import pytest
+import torch
+
+import mindseye
+from mindseye.errors import UsageError
+from mindseye.explore import (
+    density,
+    diversity,
+    ellipse,
+    experts,
+    nearest,
+    openness,
+    plane,
+    telling,
+    traversals,
+    way,
+)
+from mindseye.imagine import Query
+
+
+@pytest.fixture(scope="module")
+def mind():
+    return mindseye.load("mnist-a")
+
+
+def test_the_prior_times_the_experts_is_the_belief(mind):
+    concept = mind.concept("digit=4, size=big, location=top-left")
+    precision, weighted = torch.ones(12), torch.zeros(12)
+    for each in experts(mind, concept):
+        precision += each.stddev.pow(-2)
+        weighted += each.mean * each.stddev.pow(-2)
+    belief = mind.belief(concept)
+    torch.testing.assert_close(precision.rsqrt(), belief.stddev[0], rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(weighted / precision, belief.mean[0], rtol=1e-3, atol=1e-3)
+
+
+def test_a_word_has_one_expert_whatever_else_is_said(mind):
+    (alone,) = experts(mind, mind.concept("digit=4"))
+    beside = experts(mind, mind.concept("digit=4, size=big"))[0]
+    assert alone[:2] == beside[:2] == ("digit", "4")
+    assert torch.equal(alone.mean, beside.mean)
+
+
+def test_nothing_said_has_no_experts(mind):
+    assert experts(mind, mind.concept("")) == []
+
+
+def test_the_prior_is_a_unit_circle_in_every_plane(mind):
+    for axes in ("pca", "0,5", (3, 1)):
+        chosen = plane(torch.randn(50, 12, generator=torch.Generator().manual_seed(0)), axes)
+        drawn = ellipse(torch.zeros(12), torch.ones(12), chosen.axes)
+        assert drawn[:4] == pytest.approx((0, 0, 1, 1), abs=1e-5)
+
+
+def test_components_are_where_points_vary_most():
+    points = torch.randn(4000, 6, generator=torch.Generator().manual_seed(1))
+    points *= torch.tensor([1.0, 0.1, 3.0, 0.1, 0.1, 0.1])
+    axes = plane(points).axes
+    assert axes[0, 2] == pytest.approx(1, abs=0.01)
+    assert axes[1, 0] == pytest.approx(1, abs=0.01)
+    torch.testing.assert_close(axes @ axes.T, torch.eye(2), atol=1e-5, rtol=0)
+
+
+def test_an_ellipse_has_the_axes_of_its_gaussian():
+    drawn = ellipse(torch.tensor([1.0, 2.0, 9.0]), torch.tensor([0.5, 2.0, 7.0]), torch.eye(3)[:2])
+    assert drawn == pytest.approx((1, 2, 2, 0.5, math.pi / 2))
+    turned = torch.tensor([[1.0, 1.0], [1.0, -1.0]]) / math.sqrt(2)
+    a, b = ellipse(torch.zeros(2), torch.tensor([3.0, 1.0]), turned)[2:4]
+    assert (a, b) == pytest.approx((3, 1))
+
+
+@pytest.mark.parametrize("axes", ["", "0", "0,0", "0,99", "a,b", "0,1,2", "-1,2"])
+def test_what_is_no_plane_is_refused(axes):
+    with pytest.raises(UsageError, match="is not 'pca' or two of 0 to 2"):
+        plane(torch.zeros(4, 3), axes)
+
+
+def test_telling_dimensions_are_those_the_words_move(mind):
+    concept = mind.concept("digit=4, location=top-left")
+    first, second = telling(mind, concept)
+    assert first != second
+    for dimension, text in ((first, "digit=4"), (second, "location=top-left")):
+        belief = mind.belief(text)
+        nats = 0.5 * (belief.variance + belief.mean**2 - 1 - belief.variance.log())[0]
+        assert nats[dimension] >= nats.topk(2).values[-1]
+
+
+def test_draws_of_the_prior_have_density_one():
+    points = torch.randn(200_000, 2, generator=torch.Generator().manual_seed(2))
+    grid = density(points)
+    assert grid.shape == (40, 40)
+    assert grid[15:25, 15:25].mean() == pytest.approx(1, abs=0.02)
+
+
+def test_where_no_pictures_are_is_a_hole():
+    points = torch.randn(20_000, 2, generator=torch.Generator().manual_seed(3))
+    grid = density(points[points[:, 0] > 0.5])
+    assert grid[20, 10] < 0.01  # x = -1.9
+    assert grid[20, 25] > 1
+
+
+def test_equal_pictures_have_no_diversity_and_disjoint_ones_have_all():
+    one = torch.zeros(3, 1, 4, 4)
+    one[:, 0, 0] = 1
+    assert diversity(one) == 0
+    apart = torch.stack([torch.eye(4)[None, k : k + 1].expand(1, 4, 4) for k in range(3)])
+    assert diversity(apart) == pytest.approx(1)
+    assert diversity(one[:1]) == 0
+
+
+def test_dropping_words_makes_pictures_more_diverse(mind):
+    levels = ["digit=4, size=big, orientation=upright, location=top-left", "digit=4, size=big", ""]
+    found = [diversity(mind.imagine(text, n=24, seed=1, mean=True)) for text in levels]
+    assert found == sorted(found)
+
+
+def test_every_word_closes_bits_and_nothing_said_leaves_all_open(mind):
+    texts = ["", "digit=4", "digit=4, size=big", "digit=4, size=big, orientation=upright"]
+    found = [openness(mind, Query(mind.concept(text), 2000)) for text in texts]
+    assert found == sorted(found, reverse=True)
+    assert found[0] == pytest.approx(math.log2(240), abs=0.1)
+    full = Query(mind.concept("digit=4, size=big, orientation=upright, location=top-left"), 500)
+    assert openness(mind, full) < 1
+
+
+def test_a_traversal_changes_one_dimension_and_meets_the_latent_itself(mind):
+    z = mind.imagined("digit=4", 1, 0, temperature=0).latents[0]
+    z[3] = 0.0
+    values, pictures = traversals(mind, z, steps=5, span=2.0)
+    assert values == [-2.0, -1.0, 0.0, 1.0, 2.0]
+    assert pictures.shape == (12, 5, 1, 64, 64)
+    assert torch.equal(pictures[3, 2], mind.expected(z[None])[0])
+
+
+def test_a_way_begins_and_ends_where_it_should(mind):
+    first, last = mind.imagined("digit=4", 2, 0).latents
+    pictures = way(mind, first, last, steps=4)
+    assert torch.equal(pictures[0, 0], mind.expected(first[None])[0])
+    torch.testing.assert_close(pictures[0, -1], mind.expected(last[None])[0])
+
+
+def test_the_nearest_is_the_thing_itself():
+    points = torch.randn(30, 5, generator=torch.Generator().manual_seed(4))
+    found = nearest(points[7], points, 3)
+    assert found[0] == (7, 0.0)
+    assert [distance for _, distance in found] == sorted(distance for _, distance in found)
