@@ -8,10 +8,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit docs bench clean
+.PHONY: help demo studio test lint types unit test-studio docs bench clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("mindseye needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
@@ -22,12 +22,15 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 # Kept in step with [dependency-groups] by tests/test_repository.py; old pips do not know --group.
-DEV := basedpyright hypothesis pytest pytest-timeout pytest-xdist ruff safetensors scipy
+DEV := axe-playwright-python basedpyright httpx2 hypothesis playwright pytest pytest-timeout pytest-xdist ruff safetensors schemathesis scipy
 
 demo: $(READY)  ## imagine a big 4 with the built-in model
 	@$(BIN)/mindseye imagine "digit=4, size=big"
 
-test: lint types unit  ## lint, types, doctests, docs, tests
+studio: $(READY)  ## open the page
+	@$(BIN)/mindseye studio
+
+test: lint types unit test-studio  ## lint, types, doctests, docs, tests, the page in Chromium
 
 lint: $(READY)  ## check style
 	@$(BIN)/ruff check .
@@ -37,7 +40,11 @@ types: $(READY)  ## check types
 	@$(BIN)/basedpyright --level error
 
 unit: $(READY)  ## run the tests
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not browser"
+
+test-studio: $(READY)  ## click through the page in a real Chromium
+	@sh tests/browser/chromium.sh
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m browser tests/browser
 
 docs: $(READY)  ## write the generated pages of docs/
 	@$(BIN)/python docs/generate.py

@@ -13,11 +13,13 @@ SOURCE = Path(__file__).parents[1] / "src" / "mindseye"
 # Top to bottom; what stands on one line does not import each other.
 LAYERS = [
     {"cli"},
+    {"studio"},
     {"reproduction"},
     {"sweeps"},
     {"evaluation", "exports"},
     {"runs"},
     {"figures", "papers"},
+    {"explore"},
     {"imagine", "metrics", "training"},
     {"objectives"},
     {"models"},
@@ -29,7 +31,11 @@ LAYERS = [
     {"errors", "streams", "version"},
 ]
 FRAMEWORKS = {"torch", "numpy", "PIL", "safetensors"}
-FRAMEWORKS_OF = {"cli": FRAMEWORKS | {"typer", "rich"}, "kernels": {"torch", "triton"}}
+FRAMEWORKS_OF = {
+    "cli": FRAMEWORKS | {"typer", "rich"},
+    "kernels": {"torch", "triton"},
+    "studio": FRAMEWORKS | {"fastapi", "starlette", "uvicorn", "pydantic"},
+}
 
 # Kernels need Triton, which may not be installed: these load them when they run them.
 LATE = {"networks", "distributions", "training"}

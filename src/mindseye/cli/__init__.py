@@ -19,12 +19,14 @@ from mindseye.cli.compare import compare
 from mindseye.cli.data import data
 from mindseye.cli.describe import describe
 from mindseye.cli.evaluate import evaluate
+from mindseye.cli.experts import experts
 from mindseye.cli.export import export
 from mindseye.cli.imagine import imagine
 from mindseye.cli.list import list_
 from mindseye.cli.plane import plane
 from mindseye.cli.reproduce import reproduce
 from mindseye.cli.show import show
+from mindseye.cli.studio import studio
 from mindseye.cli.sweep import sweep
 from mindseye.cli.train import resume, train
 from mindseye.errors import MindseyeError
@@ -46,6 +48,7 @@ app = typer.Typer(
 for _command in (
     imagine,
     describe,
+    studio,
     train,
     resume,
     sweep,
@@ -53,6 +56,7 @@ for _command in (
     compare,
     reproduce,
     plane,
+    experts,
     export,
     show,
     cite,

@@ -1,0 +1,11 @@
+"""The studio: one page in a browser, and the server behind it. It shows, and computes nothing.
+
+schemas.py    what the server answers, as types
+shelf.py      the models that are open
+engine.py     one thread in which models work; requests that wait are answered together
+answers.py    pictures, verdicts and scores on their way to the page
+limits.py     what a request may cost, and who may ask
+views/        one module for each view: its routes, and which models it can show
+server.py     all of it as one application
+static/       the page: plain ES modules, one for each view
+"""

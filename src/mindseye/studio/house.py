@@ -1,0 +1,76 @@
+"""What every route needs: the shelf, the engine, and the parameters that requests share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Request
+
+from mindseye.imagine import Mind
+from mindseye.studio import schemas
+from mindseye.studio.engine import Engine
+from mindseye.studio.shelf import Opened, Shelf
+
+__all__ = ["ERRORS", "Description", "House", "ModelName", "PictureText", "Seed", "TheHouse"]
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"model": schemas.Complaint, "description": "A word or a value that cannot be meant."},
+    404: {"model": schemas.Complaint, "description": "No such model or run is open."},
+    413: {"model": schemas.Complaint, "description": "The body is too large."},
+    422: {"model": schemas.Complaint, "description": "A parameter is missing or out of range."},
+    429: {"model": schemas.Complaint, "description": "Too many requests are waiting."},
+    503: {"model": schemas.Complaint, "description": "The answer took too long."},
+}
+"""What every route may answer instead."""
+
+
+@dataclass(frozen=True)
+class House:
+    """All that is shared by the routes."""
+
+    shelf: Shelf
+    engine: Engine
+
+    def opened(self, name: str) -> Opened:
+        """An open model."""
+        return self.shelf.opened(name)
+
+    async def mind(self, name: str) -> Mind:
+        """An open model's mind; the first time it is read where models work."""
+        opened = self.opened(name)
+        if "mind" in vars(opened):
+            return opened.mind
+        return await self.engine.run(lambda: opened.mind)
+
+
+def _house(request: Request) -> House:
+    return request.app.state.house
+
+
+class Watch:
+    """How long an answer takes."""
+
+    def __init__(self) -> None:
+        self.started = perf_counter()
+
+    def seconds(self, model: float) -> schemas.Seconds:
+        """Of the networks, and from the request until now."""
+        every = perf_counter() - self.started
+        return schemas.Seconds(model=round(min(model, every), 5), all=round(every, 5))
+
+
+TheHouse = Annotated[House, Depends(_house)]
+ModelName = Annotated[
+    str, Query(alias="model", max_length=200, description="An open model; the first if empty.")
+]
+Description = Annotated[
+    str, Query(max_length=1000, description='What is said, such as "digit=4, size=big".')
+]
+Seed = Annotated[
+    int, Query(ge=-(2**53), le=2**53, description="The same seed gives the same pictures.")
+]
+PictureText = Annotated[
+    str, Query(max_length=32_768, description="A picture, as /api/pictures gives it.")
+]

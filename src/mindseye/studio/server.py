@@ -1,0 +1,170 @@
+"""All of the studio as one application, and the server that runs it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from mindseye.errors import MindseyeError, UsageError
+from mindseye.studio import schemas
+from mindseye.studio.engine import Busy, Engine, Late
+from mindseye.studio.house import ERRORS, House, TheHouse
+from mindseye.studio.limits import Limits, TooLarge
+from mindseye.studio.shelf import Absent, Shelf
+from mindseye.studio.views import VIEWS
+from mindseye.version import __version__
+
+__all__ = ["LOCAL", "listening", "make_app", "serve"]
+
+STATIC = Path(__file__).parent / "static"
+
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
+"""The names of this machine for itself."""
+
+
+def make_app(shelf: Shelf, *, engine: Engine | None = None, hosts: Collection[str] = ()) -> FastAPI:
+    """The application.
+
+    Arguments:
+        shelf: The models that are open.
+        engine: The thread they work in; a new one if not given.
+        hosts: The names under which it may be asked; any if empty.
+    """
+    working = engine or Engine()
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        working.start()
+        yield
+        working.close()
+
+    app = FastAPI(
+        title="mindseye studio",
+        summary="Descriptions to pictures, pictures to descriptions.",
+        version=__version__,
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+    )
+    app.state.house = House(shelf, working)
+    for view in VIEWS:
+        app.include_router(view.router, tags=[view.name])
+    _add_house(app)
+    _add_complaints(app)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.add_middleware(Limits, engine=working, hosts=hosts)
+    return app
+
+
+def _add_house(app: FastAPI) -> None:
+    """The page itself, and what it asks first."""
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> FileResponse:
+        return FileResponse(STATIC / "index.html")
+
+    @app.get("/api/models", responses=ERRORS, tags=["house"])
+    async def models(house: TheHouse) -> schemas.Models:
+        """All that is open, and all there is to see."""
+        return schemas.Models(
+            version=__version__,
+            views=[schemas.ViewName(name=v.name, title=v.title, about=v.about) for v in VIEWS],
+            models=[await _model(house, name) for name in house.shelf.models],
+        )
+
+
+async def _model(house: House, name: str) -> schemas.Model:
+    opened, mind = house.opened(name), await house.mind(name)
+    return schemas.Model(
+        name=name,
+        about=opened.run.recipe.about,
+        vocabulary=[schemas.Attribute(name=a.name, values=list(a.values)) for a in mind.vocabulary],
+        shape=mind.model.shape,
+        latent=mind.model.latent,
+        judged=mind.can_judge,
+        builtin=opened.builtin,
+        views=[view.name for view in VIEWS if view.shows(mind)],
+    )
+
+
+def _add_complaints(app: FastAPI) -> None:
+    """What goes wrong is said in the same form everywhere; the unforeseen says nothing."""
+
+    @app.exception_handler(MindseyeError)
+    async def mistaken(_: Request, error: MindseyeError) -> JSONResponse:
+        return _complaint(404 if isinstance(error, Absent) else 400, error.message, error.hint)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        name = str(first["loc"][-1])
+        return _complaint(422, f"`{name}`: {first['msg']}.", "See /api/openapi.json.")
+
+    @app.exception_handler(HTTPException)
+    async def missing(_: Request, error: HTTPException) -> JSONResponse:
+        return _complaint(error.status_code, str(error.detail), headers=error.headers)
+
+    @app.exception_handler(Busy)
+    async def busy(_: Request, error: Busy) -> JSONResponse:
+        return _complaint(429, "Too many requests are waiting.", headers={"retry-after": "1"})
+
+    @app.exception_handler(Late)
+    async def late(_: Request, error: Late) -> JSONResponse:
+        return _complaint(503, "The answer took too long.", headers={"retry-after": "2"})
+
+    @app.exception_handler(TooLarge)
+    async def large(_: Request, error: TooLarge) -> JSONResponse:
+        return _complaint(413, "The body is too large.")
+
+    @app.exception_handler(Exception)
+    async def unforeseen(_: Request, error: Exception) -> JSONResponse:
+        return _complaint(500, "Something went wrong in the studio.", "Its terminal says what.")
+
+
+def _complaint(
+    status: int, message: str, hint: str = "", headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    content = schemas.Complaint(message=message, hint=hint).model_dump()
+    return JSONResponse(content, status, headers=dict(headers or {}))
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket at an address; port 0 takes any port that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+        found.listen(128)  # whoever comes before the server is ready waits
+    except (OSError, OverflowError) as error:
+        found.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            f"`--host {host} --port {port}` cannot be used: {reason}.",
+            "Try --port 0, which takes any port that is free.",
+        ) from None
+    return found
+
+
+def serve(app: FastAPI, at: socket.socket) -> None:
+    """Answer requests until somebody stops it; what is being computed is finished first."""
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        server_header=False,
+        timeout_keep_alive=20,
+        timeout_graceful_shutdown=10,
+        limit_concurrency=512,
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+    uvicorn.Server(config).run(sockets=[at])

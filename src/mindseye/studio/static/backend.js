@@ -1,0 +1,139 @@
+/**
+ * Where answers come from.
+ *
+ * The page asks a `Backend` and nothing else, so that one that runs a model in the browser can take
+ * the server's place. Questions are plain objects with the names of the query parameters; answers
+ * are the types of `schemas.py`.
+ */
+
+/** What went wrong, and what to do instead. */
+export class Trouble extends Error {
+  constructor(message, hint = "", status = 0) {
+    super(message);
+    this.hint = hint;
+    this.status = status;
+  }
+}
+
+/**
+ * What every backend can be asked, by the name of the endpoint:
+ *
+ *     models                  Models       all that is open, and all there is to see
+ *     imagine                 Imagined     pictures of a description
+ *     hierarchy               Hierarchy    a concept and its neighbours
+ *     experts                 Experts      the product of experts in a plane
+ *     pictures, with a body   Picture      a file's bytes as the model sees them
+ *     describe                Described    what a picture shows
+ *     between                 Between      the way between two descriptions or pictures
+ *     traversals              Traversals   one row of pictures for each latent dimension
+ *     runs                    Runs         the runs of the folder
+ *     runs/NAME               Records      a run's log
+ *     compare                 Compared     the same description by several models
+ *
+ * A family that adds a view asks for an endpoint of its own; nothing here has to know of it.
+ */
+export class Backend {
+  /**
+   * @param {string} endpoint  What is asked for.
+   * @param {Object} question  Parameters by name; `body` holds bytes to send.
+   * @param {{signal: AbortSignal}} options  To give up waiting.
+   * @returns {Promise<Object>} The answer; a `Trouble` is thrown where there is none.
+   */
+  async ask(endpoint, _question, _options) {
+    throw new Trouble(`This backend cannot answer \`${endpoint}\`.`);
+  }
+}
+
+const RETRIES = 2;
+
+/** The studio's own server. */
+export class HttpBackend extends Backend {
+  constructor(base = "/api") {
+    super();
+    this.base = base;
+  }
+
+  /** One request; a server that is busy is asked again after the time it names. */
+  async ask(endpoint, { body, ...question } = {}, { signal } = {}) {
+    const path = endpoint.split("/").map(encodeURIComponent).join("/");
+    const address = `${this.base}/${path}${query(question)}`;
+    const method = body ? "POST" : "GET";
+    for (let turn = 0; ; turn += 1) {
+      const response = await reach(address, { signal, method, body });
+      if (response.ok) return response.json();
+      const busy = response.status === 429 || response.status === 503;
+      if (!busy || turn === RETRIES) throw await complaint(response);
+      await pause(Number(response.headers.get("Retry-After")) || 1, signal);
+    }
+  }
+}
+
+/** A question as a query string; lists repeat their name, nothing is sent for null. */
+function query(question) {
+  const pairs = new URLSearchParams();
+  for (const [name, value] of Object.entries(question)) {
+    if (value === null || value === undefined) continue;
+    for (const one of Array.isArray(value) ? value : [value]) pairs.append(name, String(one));
+  }
+  const text = pairs.toString();
+  return text ? `?${text}` : "";
+}
+
+async function reach(address, options) {
+  try {
+    return await fetch(address, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Trouble("The studio does not answer.", "Is `mindseye studio` still running in its terminal?");
+  }
+}
+
+/** The server's complaint, or a plain one where it sent none. */
+async function complaint(response) {
+  const busy = response.status === 429 || response.status === 503;
+  const plain = busy ? "The studio is busy just now." : `The studio answered with ${response.status}.`;
+  try {
+    const { message, hint } = await response.json();
+    return new Trouble(message || plain, hint || (busy ? "Try again in a moment." : ""), response.status);
+  } catch {
+    return new Trouble(plain, busy ? "Try again in a moment." : "", response.status);
+  }
+}
+
+function pause(seconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, 1000 * Math.min(seconds, 10));
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("A newer question was asked.", "AbortError"));
+    });
+  });
+}
+
+/** Asks for one view: a newer question on a line cancels the older one. */
+export class Asker {
+  constructor(backend) {
+    this.backend = backend;
+    this.lines = new Map();
+  }
+
+  /** The answer, or undefined if a newer question took its place. */
+  async ask(endpoint, question, line = endpoint) {
+    this.lines.get(line)?.abort();
+    const controller = new AbortController();
+    this.lines.set(line, controller);
+    try {
+      const answer = await this.backend.ask(endpoint, question, { signal: controller.signal });
+      return controller.signal.aborted ? undefined : answer;
+    } catch (error) {
+      if (controller.signal.aborted) return undefined;
+      throw error;
+    }
+  }
+
+  /** Cancel everything that is under way. */
+  stop() {
+    for (const controller of this.lines.values()) controller.abort();
+    this.lines.clear();
+  }
+}

@@ -1,0 +1,96 @@
+/** Pictures side by side in one file: opened once, drawn one by one. */
+
+import { h } from "../dom.js";
+
+/** An opened sprite. */
+export class Pictures {
+  constructor(image, sprite) {
+    this.image = image;
+    this.sprite = sprite;
+  }
+
+  /** Open a sprite; resolves when every picture can be drawn. */
+  static async open(sprite) {
+    const image = new Image();
+    image.src = `data:image/png;base64,${sprite.png}`;
+    await image.decode();
+    return new Pictures(image, sprite);
+  }
+
+  get count() {
+    return this.sprite.count;
+  }
+
+  /** Draw one picture onto a canvas, over what is there, at some opacity. */
+  draw(canvas, index, alpha = 1) {
+    const { width, height, columns } = this.sprite;
+    if (canvas.width !== width || canvas.height !== height) {
+      canvas.width = width;
+      canvas.height = height;
+    }
+    const ink = canvas.getContext("2d");
+    const x = (index % columns) * width;
+    const y = Math.floor(index / columns) * height;
+    ink.globalAlpha = alpha;
+    ink.drawImage(this.image, x, y, width, height, 0, 0, width, height);
+    ink.globalAlpha = 1;
+  }
+
+  /** How much two pictures differ, from 0 to 1. */
+  difference(first, second) {
+    const [a, b] = [first, second].map((index) => {
+      const canvas = document.createElement("canvas");
+      this.draw(canvas, index);
+      return canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+    });
+    let total = 0;
+    for (let i = 0; i < a.length; i += 4) total += Math.abs(a[i] - b[i]);
+    return total / (255 * (a.length / 4));
+  }
+}
+
+/** A canvas for one picture, with a name for screen readers. */
+export function canvasFor(shape, label = "a picture") {
+  return h("canvas", {
+    class: "picture",
+    width: shape[2],
+    height: shape[1],
+    role: "img",
+    "aria-label": label,
+  });
+}
+
+/** Bytes of a PNG file in a link, as an image. */
+export async function fromLink(picture) {
+  const image = new Image();
+  image.src = `data:image/png;base64,${picture.replaceAll("-", "+").replaceAll("_", "/")}`;
+  await image.decode();
+  return image;
+}
+
+/** A canvas as the bytes of a PNG file. */
+export function toBlob(canvas) {
+  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+}
+
+/** Save bytes to disk. */
+export function save(blob, name) {
+  const address = URL.createObjectURL(blob);
+  const anchor = h("a", { href: address, download: name });
+  document.body.append(anchor);
+  anchor.click();
+  anchor.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+/** The bytes of a sprite as it was sent. */
+export function spriteBlob(sprite) {
+  const bytes = Uint8Array.from(atob(sprite.png), (letter) => letter.charCodeAt(0));
+  return new Blob([bytes], { type: "image/png" });
+}
+
+/** A name for a file made of a description. */
+export function fileName(...parts) {
+  const stem = parts.filter((part) => part !== "").join("-");
+  return `${stem.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").toLowerCase() || "pictures"}.png`;
+}

@@ -1,0 +1,89 @@
+/**
+ * Descriptions on the page: text to words and back.
+ *
+ * The server's grammar decides; this reads the same forms for the chips, and leaves what it cannot
+ * read to the server, whose complaint is better than ours.
+ */
+
+const TOKEN = /([,;])|([=:])|"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s,;=:]+)/gsu;
+
+/** The form in which words are compared: "Top-Left" and "top left" are the same. */
+function fold(word) {
+  return word.trim().replace(/(?<=[^\s_-])[\s_-]+(?=.)/gsu, " ").toLowerCase();
+}
+
+/** The pieces of a text: words, quoted phrases, "is" and "stop". */
+function tokens(text) {
+  return [...text.matchAll(TOKEN)].map(([, stop, is, double, single, word]) => {
+    if (stop) return { kind: "stop", text: "" };
+    if (is) return { kind: "is", text: "" };
+    const quoted = double ?? single;
+    if (quoted !== undefined) return { kind: "quoted", text: quoted.replace(/\\(.)/gsu, "$1") };
+    return { kind: "word", text: word };
+  });
+}
+
+/** The longest phrase from here that is known, and where it ends. */
+function phrase(pieces, at, known) {
+  const kind = pieces[at]?.kind;
+  if (kind !== "word" && kind !== "quoted") return null;
+  let end = at + 1;
+  while (kind === "word" && end < pieces.length && pieces[end].kind === "word") end += 1;
+  for (; end > at; end -= 1) {
+    const found = known.get(fold(pieces.slice(at, end).map((piece) => piece.text).join(" ")));
+    if (found !== undefined) return { found, end };
+  }
+  return null;
+}
+
+function valuesOf(attribute) {
+  const known = new Map(attribute.values.map((value) => [fold(value), value]));
+  return known.set("*", null).set("any", null);
+}
+
+function ownersOf(vocabulary) {
+  const known = new Map();
+  for (const { name, values } of vocabulary) {
+    for (const value of values) known.set(fold(value), { name, value });
+  }
+  return known.set("*", { name: null }).set("any", { name: null });
+}
+
+/** What a text says of a vocabulary, as {attribute: value}; what cannot be read is left out. */
+export function read(text, vocabulary) {
+  const names = new Map(vocabulary.map((attribute) => [fold(attribute.name), attribute]));
+  const owners = ownersOf(vocabulary);
+  const pieces = tokens(text ?? "");
+  const said = {};
+  for (let at = 0; at < pieces.length; ) {
+    const name = phrase(pieces, at, names);
+    if (name && pieces[name.end]?.kind === "is") {
+      const value = phrase(pieces, name.end + 1, valuesOf(name.found));
+      if (value?.found) said[name.found.name] = value.found;
+      at = value ? value.end : name.end + 1;
+      continue;
+    }
+    const bare = phrase(pieces, at, owners);
+    if (bare?.found.name) said[bare.found.name] = bare.found.value;
+    at = bare ? bare.end : at + 1;
+  }
+  return said;
+}
+
+/** A word so that it can be read back. */
+function quoted(word) {
+  return /^[^\s,;=:"']+( [^\s,;=:"']+)*$/u.test(word) ? word : `"${word.replace(/(["\\])/gu, "\\$1")}"`;
+}
+
+/** The printed form of what is said, in the order of the vocabulary. */
+export function write(said, vocabulary) {
+  return vocabulary
+    .filter(({ name }) => said[name] !== undefined && said[name] !== null)
+    .map(({ name }) => `${quoted(name)}=${quoted(said[name])}`)
+    .join(", ");
+}
+
+/** A description for people: never empty. */
+export function spoken(description) {
+  return description === "" || description === undefined ? "anything at all" : description;
+}

@@ -1,0 +1,222 @@
+/**
+ * The studio's page: it finds the models and the views, and keeps the page and its link the same.
+ *
+ * A view is a module `views/NAME.js` with `name` and `mount(root, context)`; it is mounted for one
+ * model and told of every change of the link by `update(state)`. Which views there are is what the
+ * server says; nothing here knows any of them.
+ */
+
+import { Asker, HttpBackend } from "./backend.js";
+import { button, picker } from "./components/controls.js";
+import { icon } from "./components/icons.js";
+import { emptyState, errorState } from "./components/states.js";
+import { read, write } from "./concept.js";
+import { h } from "./dom.js";
+import { listen } from "./keys.js";
+import { flag, freshSeed, Link } from "./state.js";
+import * as theme from "./theme.js";
+
+const FIRST = { description: "digit=4, size=big", seed: "7" };
+
+class Studio {
+  constructor(backend) {
+    this.backend = backend;
+    this.stage = document.getElementById("stage");
+    this.tabs = document.getElementById("tabs");
+    this.announcer = document.getElementById("announcer");
+    this.link = new Link(() => this.settle());
+    this.mounted = null;
+  }
+
+  /** Ask what there is, load the views, and show what the link says. */
+  async start() {
+    theme.apply(this.link.state);
+    theme.follow(() => this.retheme());
+    this.buildTools();
+    try {
+      this.house = await this.backend.ask("models");
+    } catch (error) {
+      this.stage.replaceChildren(errorState(error, () => window.location.reload()));
+      return;
+    }
+    await this.loadViews();
+    this.buildPicker();
+    this.buildFoot();
+    this.settle();
+  }
+
+  /** The modules of the views the server names; one that is missing is left out. */
+  async loadViews() {
+    const loaded = await Promise.allSettled(this.house.views.map(({ name }) => import(`./views/${name}.js`)));
+    this.modules = new Map();
+    this.house.views.forEach(({ name }, i) => {
+      if (loaded[i].status === "fulfilled") this.modules.set(name, loaded[i].value);
+      else console.warn(`The view ${name} could not be loaded.`, loaded[i].reason);
+    });
+  }
+
+  /** The views that can show a model, in the server's order. */
+  viewsOf(model) {
+    return this.house.views.filter(({ name }) => this.modules.has(name) && model.views.includes(name));
+  }
+
+  /** Make the page what the link says; the link is completed where it says too little. */
+  settle() {
+    theme.apply(this.link.state);
+    this.showTheme();
+    const { models } = this.house;
+    if (!models.length) return this.stage.replaceChildren(emptyState("No model is open", "Train one with `mindseye train mnist-a/telbo-lean`, then open it with `mindseye studio 0`."));
+    const state = this.link.state;
+    const model = models.find(({ name }) => name === state.model) ?? models[0];
+    const views = this.viewsOf(model);
+    const view = views.find(({ name }) => name === state.view) ?? views[0];
+    if (!view) return this.stage.replaceChildren(emptyState("No view can show this model", "Choose another model at the top."));
+    this.link.write({ view: view.name, model: model.name, description: state.description ?? this.opening(model), seed: state.seed ?? FIRST.seed });
+    this.showTabs(views, view, model);
+    this.mount(view, model);
+  }
+
+  /** What is said when the link says nothing about it. */
+  opening(model) {
+    const said = read(FIRST.description, model.vocabulary);
+    return write(said, model.vocabulary);
+  }
+
+  /** Mount a view unless it is there already, and tell it of the state. */
+  mount(view, model) {
+    const key = `${view.name} ${model.name}`;
+    if (this.mounted?.key !== key) {
+      this.mounted?.unmount();
+      const asker = new Asker(this.backend);
+      const root = h("div", { class: "mount" });
+      this.stage.replaceChildren(root);
+      const shown = this.modules.get(view.name).mount(root, this.context(model, asker));
+      this.mounted = { key, update: (state) => shown.update(state), unmount: () => (asker.stop(), shown.unmount()) };
+      document.title = `${view.title} · mindseye studio`;
+    }
+    this.mounted.update(this.link.state);
+  }
+
+  /** What a view may use of the page. */
+  context(model, asker) {
+    const studio = this;
+    return {
+      model,
+      models: this.house.models,
+      ask: (endpoint, question, line) => asker.ask(endpoint, question, line),
+      get state() {
+        return studio.link.state;
+      },
+      /** Change the link, and the page with it. */
+      say: (changes, options) => this.change(changes, options),
+      /** Say other words; the seed changes with them unless it is locked. */
+      describe: (said, options) => this.change({ description: write(said, model.vocabulary), ...this.nextSeed() }, options),
+      roll: () => this.roll(),
+      announce: (text) => (this.announcer.textContent = text),
+    };
+  }
+
+  /** A new seed if it is not locked. */
+  nextSeed() {
+    return flag(this.link.state.lock, true) ? {} : { seed: freshSeed() };
+  }
+
+  roll() {
+    this.change({ seed: freshSeed() });
+  }
+
+  change(changes, options) {
+    this.link.write(changes, options);
+    this.settle();
+  }
+
+  /** Go to a view: a new entry in the history. */
+  go(name) {
+    this.change({ view: name }, { push: true });
+  }
+
+  /** Another model: words it does not know are forgotten. */
+  choose(name) {
+    const model = this.house.models.find((one) => one.name === name);
+    const said = read(this.link.state.description, model.vocabulary);
+    this.change({ model: name, description: write(said, model.vocabulary), picture: null }, { push: true });
+  }
+
+  showTabs(views, view, model) {
+    const names = views.map(({ name }) => name).join(" ");
+    if (this.tabs.dataset.names !== names) this.tabs.replaceChildren(...views.map((one) => this.tab(one)));
+    this.tabs.dataset.names = names;
+    for (const anchor of this.tabs.children) {
+      anchor.href = this.link.address({ ...this.link.state, view: anchor.dataset.view });
+      if (anchor.dataset.view === view.name) anchor.setAttribute("aria-current", "page");
+      else anchor.removeAttribute("aria-current");
+    }
+    this.picker.show(model.name);
+    this.picker.select.title = model.about;
+  }
+
+  tab({ name, title, about }) {
+    const click = (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      this.go(name);
+    };
+    return h("a", { class: "tab", href: "/", "data-view": name, title: about, text: title, on: { click } });
+  }
+
+  /** The theme and the keys, at the right of the top. */
+  buildTools() {
+    const help = listen({
+      view: (index) => this.pressed(index),
+      roll: () => this.roll(),
+      theme: () => this.retheme(true),
+    });
+    this.themeButton = button({ sign: "moon", title: "Dark", quiet: true, onClick: () => this.retheme(true) });
+    this.models = h("div", { class: "model" });
+    const keys = button({ sign: "help", title: "Keys (?)", quiet: true, onClick: help });
+    document.getElementById("tools").append(this.models, this.themeButton, keys);
+    this.openKeys = help;
+    this.showTheme();
+  }
+
+  buildPicker() {
+    const options = this.house.models.map(({ name }) => [name, name]);
+    this.picker = picker({ label: "Model", options, chosen: options[0]?.[0], onChange: (name) => this.choose(name), hidden: true });
+    this.models.replaceChildren(this.picker.element);
+  }
+
+  buildFoot() {
+    document.getElementById("foot").replaceChildren(
+      h("span", { text: `mindseye ${this.house.version}` }),
+      h("a", { href: "/docs", text: "the API" }),
+      h("button", { type: "button", class: "plain", text: "keys", on: { click: this.openKeys } }),
+      h("span", { class: "foot-end", text: "The address of this page makes these pictures again." }),
+    );
+  }
+
+  /** A number key was pressed. */
+  pressed(index) {
+    const tab = this.tabs.children[index];
+    if (tab) tab.click();
+  }
+
+  /** Show the theme again; the other one if the reader asks for it. */
+  retheme(other = false) {
+    if (other) {
+      theme.remember(theme.current(this.link.state) === "dark" ? "light" : "dark");
+      this.link.write({ theme: null });
+    }
+    theme.apply(this.link.state);
+    this.showTheme();
+  }
+
+  showTheme() {
+    const dark = theme.current(this.link.state) === "dark";
+    const title = dark ? "Light (t)" : "Dark (t)";
+    this.themeButton.replaceChildren(icon(dark ? "sun" : "moon"));
+    this.themeButton.title = title;
+    this.themeButton.setAttribute("aria-label", title);
+  }
+}
+
+new Studio(new HttpBackend()).start();

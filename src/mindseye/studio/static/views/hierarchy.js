@@ -1,0 +1,223 @@
+/** Hierarchy: a concept, those with one word less above it, those with one word more below it. */
+
+import { conceptEditor } from "../components/chips.js";
+import { seedField, segmented } from "../components/controls.js";
+import { block, frame, heading } from "../components/frame.js";
+import { canvasFor, Pictures } from "../components/sprite.js";
+import { status } from "../components/states.js";
+import { read, spoken } from "../concept.js";
+import { h, s, unique } from "../dom.js";
+import { flag, unless, whole } from "../state.js";
+
+export const name = "hierarchy";
+
+/** What a node is called: the word it drops or adds, or the whole description. */
+function caption(node) {
+  if (node.relation === "parent") return `− ${node.value}`;
+  if (node.relation === "child") return `+ ${node.value}`;
+  return spoken(node.description);
+}
+
+/** What a click does, for those who do not see the graph. */
+function spokenRelation(node) {
+  if (node.relation === "parent") return `drop ${node.attribute}=${node.value}: ${spoken(node.description)}`;
+  if (node.relation === "child") return `add ${node.attribute}=${node.value}: ${node.description}`;
+  return `here: ${spoken(node.description)}`;
+}
+
+function diversityBar(share) {
+  return h(
+    "span",
+    { class: "diversity" },
+    h("span", { class: "diversity-fill", style: { width: `${100 * share}%` } }),
+  );
+}
+
+/** A concept as a button: its pictures, its word and how much they vary. */
+function nodeButton(node, pictures, shape, onMove) {
+  const mini = Array.from({ length: node.count }, (_, i) => {
+    const canvas = canvasFor(shape, `a picture of ${spoken(node.description)}`);
+    pictures.draw(canvas, node.first + i);
+    return canvas;
+  });
+  const word = h("span", { class: "node-word", id: unique("word"), text: caption(node) });
+  const share = h("span", { class: "number", id: unique("share"), text: node.diversity.toFixed(2) });
+  const told = h("span", { class: "unseen", id: unique("told"), text: `diversity; ${spokenRelation(node)}` });
+  return h(
+    "button",
+    {
+      type: "button",
+      class: `node node-${node.relation}`,
+      "aria-labelledby": `${word.id} ${share.id} ${told.id}`,
+      title: spokenRelation(node),
+      "aria-current": node.relation === "self" ? "true" : undefined,
+      on: { click: () => node.relation !== "self" && onMove(node.description) },
+    },
+    h("span", { class: "node-pictures" }, mini),
+    word,
+    h("span", { class: "node-diversity" }, diversityBar(node.diversity), share),
+    told,
+  );
+}
+
+/** Children of one attribute below a bracket. */
+function group(attribute, nodes, make) {
+  return h(
+    "div",
+    { class: "node-group", role: "group", "aria-label": `say ${attribute}` },
+    h("span", { class: "node-bracket" }, h("span", { class: "label", text: attribute })),
+    h("div", { class: "node-row" }, nodes.map(make)),
+  );
+}
+
+function curve(from, to) {
+  const middle = (from.y + to.y) / 2;
+  return s("path", { class: "edge", d: `M${from.x} ${from.y}C${from.x} ${middle} ${to.x} ${middle} ${to.x} ${to.y}` });
+}
+
+/** A place where a line of one pixel is sharp. */
+function crisp(place) {
+  return Math.floor(place) + 0.5;
+}
+
+/** A line beside the groups, for those of the second row and below. */
+function detour(from, to, gutter) {
+  const above = to.y - 9;
+  return s("path", { class: "edge", d: `M${from.x} ${from.y}H${gutter + 8}q-8 0-8 8V${above - 8}q0 8 8 8H${to.x}V${to.y}` });
+}
+
+/** Lines from the middle to every parent and to every bracket, measured from the page. */
+function drawEdges(lattice, edges) {
+  const self = lattice.querySelector(".node-self");
+  if (!self) return;
+  const origin = lattice.getBoundingClientRect();
+  const place = (element, side) => {
+    const box = element.getBoundingClientRect();
+    const y = side === "middle" ? box.top + 40 : box[side];
+    const x = side === "middle" ? box.left : box.left + box.width / 2;
+    return { x: crisp(x - origin.left), y: crisp(y - origin.top) };
+  };
+  const up = [...lattice.querySelectorAll(".node-parent")].map((node) => curve(place(node, "bottom"), place(self, "top")));
+  const brackets = [...lattice.querySelectorAll(".node-bracket")];
+  const first = Math.min(...brackets.map((bracket) => bracket.offsetParent.offsetTop));
+  const lefts = [...brackets, self].map((element) => element.getBoundingClientRect().left - origin.left);
+  const gutter = crisp(Math.max(1, Math.min(...lefts) - 16));
+  const down = brackets.map((bracket) =>
+    bracket.offsetParent.offsetTop > first
+      ? detour(place(self, "middle"), place(bracket, "top"), gutter)
+      : curve(place(self, "bottom"), place(bracket, "top")),
+  );
+  edges.setAttribute("viewBox", `0 0 ${origin.width} ${origin.height}`);
+  edges.replaceChildren(...up, ...down);
+}
+
+/** By attribute, in the order of the answer. */
+function grouped(nodes) {
+  const groups = new Map();
+  for (const node of nodes) groups.set(node.attribute, [...(groups.get(node.attribute) ?? []), node]);
+  return [...groups];
+}
+
+export function mount(root, context) {
+  const { model } = context;
+  const view = frame(name);
+  const editor = conceptEditor({
+    vocabulary: model.vocabulary,
+    said: read(context.state.description, model.vocabulary),
+    onChange: (said) => context.describe(said),
+  });
+  const seed = seedField({
+    seed: whole(context.state.seed, 0, 0),
+    locked: flag(context.state.lock, true),
+    onSeed: (next) => context.say({ seed: next }),
+    onRoll: () => context.roll(),
+    onLock: () => context.say({ lock: unless(true, !flag(context.state.lock, true)) }),
+  });
+  const belief = segmented({
+    label: "what is open",
+    options: [
+      ["0", "filled in", "What is open is filled in at random, picture by picture"],
+      ["1", "product", "Drawn from the product of the said words' experts alone"],
+    ],
+    chosen: flag(context.state.product) ? "1" : "0",
+    onChange: (value) => context.say({ product: unless(false, value === "1") }),
+  });
+  const head = heading();
+  const edges = s("svg", { class: "edges", "aria-hidden": "true" });
+  const lattice = h("div", { class: "lattice" }, edges);
+  const goings = status(view.stage);
+  const watch = new ResizeObserver(() => drawEdges(lattice, edges));
+  let asked = "";
+
+  view.say.append(block("Say", editor.element));
+  view.settings.append(block("Draw", seed.element, belief.element), legend());
+  view.aside.remove();
+  view.stage.prepend(head.element, lattice);
+  root.append(view.element);
+  watch.observe(lattice);
+
+  function question(state) {
+    return { model: model.name, description: state.description, seed: whole(state.seed, 0, 0), n: 4, product: flag(state.product) };
+  }
+
+  async function redraw(state) {
+    goings.busy();
+    try {
+      const answer = await context.ask("hierarchy", question(state));
+      if (!answer) return;
+      show(answer, await Pictures.open(answer.pictures));
+    } catch (error) {
+      asked = "";
+      goings.trouble(error, () => redraw(context.state));
+    }
+  }
+
+  function show(answer, pictures) {
+    const focused = lattice.contains(document.activeElement);
+    const make = (node) => nodeButton(node, pictures, model.shape, (description) => context.say({ description }, { push: true }));
+    const of = (relation) => answer.nodes.filter((node) => node.relation === relation);
+    lattice.replaceChildren(
+      edges,
+      h("div", { class: "node-row node-parents" }, of("parent").map(make)),
+      h("div", { class: "node-row" }, of("self").map(make)),
+      h("div", { class: "node-groups" }, grouped(of("child")).map(([attribute, nodes]) => group(attribute, nodes, make))),
+    );
+    lattice.classList.toggle("lattice-wide", of("child").length > 9);
+    drawEdges(lattice, edges);
+    if (focused) lattice.querySelector(".node-self")?.focus();
+    goings.done();
+    editor.show(read(answer.description, model.vocabulary));
+    view.lines.show(answer.lines, answer.seconds);
+    tell(answer.description, of("parent").length, of("child").length, of("self")[0]);
+  }
+
+  function tell(description, parents, children, self) {
+    const less = parents ? `${parents} with one word less` : "nothing is more abstract";
+    const more = children ? `${children} with one word more` : "nothing is more concrete";
+    head.show(spoken(description), `${less}, ${more}`);
+    context.announce(`${spoken(description)}: ${less}, ${more}; diversity ${self.diversity.toFixed(2)}`);
+  }
+
+  return {
+    update(state) {
+      editor.show(read(state.description, model.vocabulary));
+      seed.show(whole(state.seed, 0, 0), flag(state.lock, true));
+      belief.show(flag(state.product) ? "1" : "0");
+      const next = JSON.stringify(question(state));
+      if (next === asked) return;
+      asked = next;
+      if (!lattice.querySelector(".node")) head.show(spoken(state.description));
+      redraw(state);
+    },
+    unmount() {
+      watch.disconnect();
+    },
+  };
+}
+
+function legend() {
+  return block(
+    "Diversity",
+    h("p", { class: "note" }, "The bar below each concept says how much its pictures differ: empty if they are equal, full if they share no ink. Drop a word and it grows."),
+  );
+}

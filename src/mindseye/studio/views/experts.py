@@ -1,0 +1,110 @@
+"""Experts: the product of experts, drawn in two latent dimensions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import torch
+from fastapi import APIRouter, Query
+from torch import Tensor
+
+from mindseye import explore
+from mindseye.concepts import Concept
+from mindseye.imagine import Mind
+from mindseye.studio import schemas
+from mindseye.studio.answers import description_of, lines
+from mindseye.studio.house import ERRORS, Description, ModelName, TheHouse, Watch
+from mindseye.studio.shelf import KNOWN, Opened, Training
+from mindseye.studio.views.view import View
+
+__all__ = ["VIEW"]
+
+router = APIRouter()
+
+
+@router.get("/api/experts", responses=ERRORS)
+async def experts(
+    house: TheHouse,
+    model: ModelName = "",
+    description: Description = "",
+    axes: Annotated[
+        str,
+        Query(
+            max_length=20,
+            description="words: the two dimensions that say most about the description;"
+            " pca: where training pictures vary most; or two dimensions such as 0,1.",
+        ),
+    ] = "words",
+    points: Annotated[int, Query(ge=0, le=KNOWN, description="Training pictures to show.")] = 800,
+) -> schemas.Experts:
+    """The prior, an expert for each word and their product, with training pictures beneath."""
+    watch, mind = Watch(), await house.mind(model)
+    concept, opened = mind.concept(description), house.opened(model)
+    return await house.engine.run(lambda: _drawn(mind, opened, concept, axes, points, watch))
+
+
+def _drawn(
+    mind: Mind, opened: Opened, concept: Concept, axes: str, points: int, watch: Watch
+) -> schemas.Experts:
+    training = opened.training
+    known = isinstance(training, Training)
+    latents = training.latents if known else torch.zeros(0, mind.model.latent)
+    chosen = explore.telling(mind, concept) if axes == "words" else axes
+    plane = explore.plane(latents, chosen)
+    flat = latents @ plane.axes.T
+
+    def ellipse(mean: Tensor, stddev: Tensor) -> schemas.Ellipse:
+        drawn = explore.ellipse(mean.cpu(), stddev.cpu(), plane.axes)
+        return schemas.Ellipse(**{name: round(x, 5) for name, x in drawn._asdict().items()})
+
+    def believed(said: Concept) -> schemas.Ellipse:
+        belief = mind.belief(said)
+        return ellipse(belief.mean[0], belief.stddev[0])
+
+    said, axis = description_of(concept), None if axes == "words" else axes
+    return schemas.Experts(
+        model=mind.name,
+        description=said,
+        axes=schemas.Axes(
+            names=plane.names,
+            pca=axes == "pca",
+            dimensions=latents.std(0).nan_to_num(0).tolist() if known else [],
+        ),
+        prior=ellipse(torch.zeros(mind.model.latent), torch.ones(mind.model.latent)),
+        product=believed(concept),
+        words=[
+            schemas.Pulled(
+                attribute=each.attribute,
+                value=each.value,
+                expert=ellipse(each.mean, each.stddev),
+                without=believed(concept.drop(each.attribute)),
+            )
+            for each in explore.experts(mind, concept)
+        ],
+        points=_points(training, flat, points) if known else [],
+        density=explore.density(flat).tolist() if known else [],
+        missing="" if known else str(training),
+        lines=lines(
+            mind,
+            ("experts", said),
+            f"product = mind.belief({said!r})\nwords = experts(mind, mind.concept({said!r}))",
+            "from mindseye.explore import experts",
+            axes=axis,
+        ),
+        seconds=watch.seconds(watch.seconds(0).all),
+    )
+
+
+def _points(training: Training, flat: Tensor, count: int) -> list[schemas.Point]:
+    """The first training pictures, with what they show."""
+    pairs = zip(flat[:count].tolist(), training.batch.y.codes[:count].tolist(), strict=True)
+    return [schemas.Point(x=round(x, 3), y=round(y, 3), codes=codes) for (x, y), codes in pairs]
+
+
+VIEW = View(
+    "experts",
+    "Experts",
+    "Each word is a Gaussian; the belief is their product.",
+    router,
+    lambda mind: "q_y" in mind.fits and mind.factorised,
+)

@@ -1,0 +1,106 @@
+"""Hierarchy: a concept among those with one word less and those with one word more."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import Annotated, Literal
+
+import torch
+from fastapi import APIRouter, Query
+
+from mindseye.concepts import Concept
+from mindseye.explore import diversity, openness
+from mindseye.imagine import Query as Asked
+from mindseye.studio import schemas
+from mindseye.studio.answers import description_of, lines, sprite
+from mindseye.studio.engine import Seen
+from mindseye.studio.house import ERRORS, Description, ModelName, Seed, TheHouse, Watch
+from mindseye.studio.views.view import View
+
+__all__ = ["VIEW"]
+
+WIDEST = 64
+"""Concepts of one answer; a vocabulary with more children than this shows the first of them."""
+
+LATENTS = 128
+"""Latents by which it is measured how much a concept leaves open."""
+
+router = APIRouter()
+
+
+@router.get("/api/hierarchy", responses=ERRORS)
+async def hierarchy(
+    house: TheHouse,
+    model: ModelName = "",
+    description: Description = "",
+    seed: Seed = 0,
+    n: Annotated[int, Query(ge=1, le=8, description="Pictures of each concept.")] = 4,
+    product: Annotated[bool, Query(description="Leave experts of open attributes out.")] = False,
+) -> schemas.Hierarchy:
+    """The lattice around a description."""
+    watch, mind = Watch(), await house.mind(model)
+    concept = mind.concept(description)
+    around = [*concept.parents(), concept, *concept.children()][:WIDEST]
+    asked = [Asked(each, n, seed, not product) for each in around]
+    seen = await house.engine.pictures(mind, asked, judge=False)
+    bits = await house.engine.run(
+        lambda: [openness(mind, query._replace(n=LATENTS)) for query in asked]
+    )
+    middle = around.index(concept)
+    edges = [(middle, i) if i < middle else (i, middle) for i in range(len(around)) if i != middle]
+    said = description_of(concept)
+    return schemas.Hierarchy(
+        model=mind.name,
+        description=said,
+        nodes=[_node(concept, each, i, bits[i]) for i, each in enumerate(seen)],
+        most=round(sum(log2(size) for size in mind.vocabulary.sizes), 3),
+        edges=edges,
+        pictures=sprite(torch.cat([each.imagined.means for each in seen]), columns=n),
+        lines=lines(
+            mind,
+            ("imagine", said),
+            f"concept = mind.concept({said!r})\n"
+            "around = [*concept.parents(), concept, *concept.children()]\n"
+            f"pictures = [mind.imagine(each, n={n}, seed={seed}, mean=True"
+            f"{', fill=False' if product else ''}) for each in around]",
+            lattice=True,
+            n=n,
+            seed=seed,
+            product=product,
+        ),
+        seconds=watch.seconds(seen[0].seconds),
+    )
+
+
+def _node(centre: Concept, seen: Seen, i: int, bits: float) -> schemas.Node:
+    """One concept, and how it differs from the one in the middle."""
+    concept, means = seen.imagined.concept, seen.imagined.means
+    relation: Literal["parent", "self", "child"] = "self"
+    name = value = None
+    if concept.level < centre.level:
+        relation = "parent"
+        (name,) = set(centre.observed) - set(concept.observed)
+        value = centre.values[name]
+    elif concept.level > centre.level:
+        relation = "child"
+        (name,) = set(concept.observed) - set(centre.observed)
+        value = concept.values[name]
+    return schemas.Node(
+        description=description_of(concept),
+        relation=relation,
+        attribute=name,
+        value=value,
+        first=i * len(means),
+        count=len(means),
+        diversity=round(diversity(means.cpu()), 4),
+        bits=round(bits, 3),
+    )
+
+
+VIEW = View(
+    "hierarchy",
+    "Hierarchy",
+    "Drop a word, add a word, and watch what varies.",
+    router,
+    lambda mind: "q_y" in mind.fits,
+)

@@ -1,0 +1,144 @@
+"""Runs: what was trained and what is being trained, with its curves and its scores."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+
+from mindseye.errors import MindseyeError, UsageError
+from mindseye.evaluation import compare_runs
+from mindseye.imagine import Query as Asked
+from mindseye.runs import Run, list_runs
+from mindseye.studio import schemas
+from mindseye.studio.answers import command
+from mindseye.studio.house import ERRORS, Description, Seed, TheHouse, Watch
+from mindseye.studio.views.imagine import MOST, answered
+from mindseye.studio.views.view import View
+
+__all__ = ["VIEW"]
+
+RECENT = 20.0
+"""Seconds since the last record of a run that is taken to be going on."""
+
+router = APIRouter()
+
+
+@router.get("/api/runs", responses=ERRORS)
+async def runs(house: TheHouse) -> schemas.Runs:
+    """The runs of the folder and the models that are open, with the scores they have."""
+    shelf = house.shelf
+    opened = {each.run.path: each.run for each in shelf.models.values()}
+    every = [*opened.values(), *(r for r in list_runs(shelf.runs) if r.path not in opened)]
+    rows = [
+        schemas.Summary(
+            name=run.name, open=run.name in shelf.models, live=_live(run), facts=_facts(run)
+        )
+        for run in every
+    ]
+    lines = schemas.Lines(
+        command=command("list"),
+        python="from mindseye.runs import list_runs\n\n[run.summary() for run in list_runs()]",
+    )
+    return schemas.Runs(folder=shelf.runs.name, runs=rows, lines=lines)
+
+
+@router.get("/api/runs/{name}", responses=ERRORS)
+async def records(
+    house: TheHouse,
+    name: Annotated[str, Path(max_length=200)],
+    after: Annotated[int, Query(ge=0, le=2**53, description="Records to leave out.")] = 0,
+) -> schemas.Records:
+    """The records of a run's log, or those after some."""
+    run = house.shelf.run(name)
+    every = [record for record in run.log() if record.get("kind") == "train"]
+    return schemas.Records(
+        name=run.name,
+        steps=run.recipe.training.steps,
+        live=_live(run),
+        finished=run.finished,
+        next=len(every),
+        records=[_record(record) for record in every[after:]],
+        lines=schemas.Lines(
+            command=command("show", run.name),
+            python=f"from mindseye.runs import find\n\nfind({run.name!r}).log()",
+        ),
+    )
+
+
+@router.get("/api/compare", responses=ERRORS)
+async def compare(
+    house: TheHouse,
+    models: Annotated[
+        list[str], Query(min_length=1, max_length=4, description="Open models, by name.")
+    ],
+    description: Description = "",
+    n: Annotated[int, Query(ge=1, le=MOST, description="Pictures of each model.")] = 8,
+    seed: Seed = 0,
+) -> schemas.Compared:
+    """The same description imagined by several models."""
+    watch, answers = Watch(), []
+    for name in models:
+        mind = await house.mind(name)
+        if "q_y" not in mind.fits:
+            raise UsageError(f"`{mind.name}` imagines nothing from words.")
+        asked = Asked(mind.concept(description), n, seed)
+        (seen,) = await house.engine.pictures(mind, [asked])
+        answers.append(answered(mind, asked, seen, watch))
+    said = answers[0].description
+    return schemas.Compared(
+        description=said,
+        answers=answers,
+        lines=schemas.Lines(
+            command=command("compare", *(a.model for a in answers), query=said, n=n, seed=seed),
+            python=f"import mindseye\n\nnames = {[answer.model for answer in answers]!r}\n"
+            f"asked = dict(n={n}, seed={seed}, mean=True)\n"
+            f"pictures = [mindseye.load(name).imagine({said!r}, **asked) for name in names]",
+        ),
+        seconds=watch.seconds(sum(answer.seconds.model for answer in answers)),
+    )
+
+
+def _facts(run: Run) -> dict[str, str | float | None]:
+    """A run's row; of a damaged one, what is the matter."""
+    try:
+        (facts,) = compare_runs([run])
+    except MindseyeError as error:
+        return {"state": f"damaged: {error.message.removeprefix(str(run.path))}"}
+    return {name: value for name, value in facts.items() if name != "name"}
+
+
+def _live(run: Run) -> bool:
+    """Whether a run that is not finished wrote a record a moment ago."""
+    log = run.path / "log.jsonl"
+    try:
+        return not run.finished and time.time() - log.stat().st_mtime < RECENT
+    except OSError:
+        return False
+
+
+def _record(record: dict[str, Any]) -> schemas.Record:
+    """A line of a log that somebody else may be writing, or may have damaged."""
+    terms = record.get("terms")
+    pairs = terms.items() if isinstance(terms, dict) else ()
+    step = record.get("step")
+    return schemas.Record(
+        step=step if isinstance(step, int) else 0,
+        seconds=_number(record.get("seconds")),
+        bound=_number(record.get("bound")),
+        terms={str(name): _number(value) for name, value in pairs},
+    )
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+VIEW = View(
+    "runs",
+    "Runs",
+    "What was trained, what is being trained, and two models side by side.",
+    router,
+    lambda mind: True,
+)

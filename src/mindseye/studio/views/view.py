@@ -1,0 +1,25 @@
+"""What a view is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fastapi import APIRouter
+
+from mindseye.imagine import Mind
+
+__all__ = ["View"]
+
+
+@dataclass(frozen=True)
+class View:
+    """One way to look at models."""
+
+    name: str
+    """Of its module here, and of its module on the page."""
+    title: str
+    about: str
+    router: APIRouter
+    shows: Callable[[Mind], bool]
+    """Whether it can show a model."""

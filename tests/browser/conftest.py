@@ -1,0 +1,79 @@
+"""A studio behind a real socket, and a real browser before it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+SHOTS = Path(os.environ.get("MINDSEYE_SHOTS", "")) if "MINDSEYE_SHOTS" in os.environ else None
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory):
+    """Where a studio of the built-in model answers."""
+    home = tmp_path_factory.mktemp("home")
+    command = "from mindseye.cli import main; main()"
+    words = ["studio", "--no-browser", "--port", "0"]
+    with subprocess.Popen(
+        [sys.executable, "-c", command, *words], cwd=home, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        yield process.stdout.readline().split()[-1]
+        process.terminate()
+        assert process.wait(20) in (0, -15)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if not CHROMIUM:
+        pytest.skip("there is no Chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser):
+    """A page of 1440 by 900 that must end without an error in its console."""
+    yield from _page(browser, 1440, 900)
+
+
+@pytest.fixture
+def phone(browser):
+    """A page as wide as a small phone."""
+    yield from _page(browser, 390, 844)
+
+
+def _page(browser, width, height):
+    context = browser.new_context(viewport={"width": width, "height": height})
+    page = context.new_page()
+    errors, strangers = [], []
+    page.on(
+        "console", lambda message: errors.append(message.text) if message.type == "error" else 0
+    )
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on(
+        "request",
+        lambda request: (
+            strangers.append(request.url)
+            if not request.url.startswith(("http://127.0.0.1", "data:", "blob:"))
+            else 0
+        ),
+    )
+    yield page
+    context.close()
+    assert errors == []
+    assert strangers == []
