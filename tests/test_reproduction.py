@@ -21,7 +21,7 @@ from mindseye.reproduction import SIZES, Plan, make_plan, reproduce
 from mindseye.reproduction.collecting import in_bits
 from mindseye.reproduction.training import trained
 from mindseye.runs import list_runs
-from mindseye.sweeps import runs_of, seconds_of
+from mindseye.sweeps import runs_of
 
 SETTINGS = {"source": "digits", "steps": "6", "log_every": "2", "checkpoint_every": "2"}
 SMALL = {
@@ -144,7 +144,7 @@ def test_seeds_are_those_of_the_runs(result, folder):
         run = runs.Run(folder / facts["run"])
         assert run.recipe.training.seed == facts["seed"]
         assert run.recipe.digest == facts["digest"]
-        assert facts["training seconds"] == round(seconds_of(run), 1)
+        assert facts["training seconds"] == round(run.seconds, 1)
 
 
 def test_what_made_it_is_written_down(result):

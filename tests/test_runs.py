@@ -461,3 +461,17 @@ def test_observers_and_models_are_trained_on_different_sources(monkeypatch, tmp_
         with pytest.raises(KeyboardInterrupt):
             next(iter(create(recipe, tmp_path).train()))
     assert parts == ["train", "observer"]
+
+
+def test_a_refitted_run_is_summed_up_by_its_training(tmp_path):
+    made = get_recipe("mnist-a/jmvae-refit-tiny").with_settings({"source": "digits", "steps": "40"})
+    run = create(made, tmp_path)
+    records = [
+        {"kind": "train", "step": 20, "seconds": 2.0, "bound": -9.0},
+        {"kind": "train", "step": 40, "seconds": 4.0, "bound": -8.0},
+        {"kind": "train", "step": 60, "seconds": 1.0, "bound": -1.0},
+    ]
+    (run.path / "log.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n")
+    found = run.summary()
+    assert (found["steps"], found["bound"], found["seconds"]) == ("40/40", -8.0, 5)
+    assert [record["step"] for record in run.trained()] == [20, 40]

@@ -20,7 +20,6 @@ from mindseye.sweeps import (
     grid,
     points,
     runs_of,
-    seconds_of,
     summary,
     sweep,
     values,
@@ -225,7 +224,7 @@ def test_a_summary_has_the_last_record_of_training(root):
     assert (found["steps"], found["state"]) == (6, "finished")
     assert found["bound"] == log[-1]["bound"]
     assert found["terms"] == log[-1]["terms"]
-    assert found["seconds"] == round(seconds_of(run), 1)
+    assert found["seconds"] == round(run.seconds, 1)
     assert found["rollbacks"] == 0
     assert found["scores"] == {}
 

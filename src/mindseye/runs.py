@@ -182,17 +182,32 @@ class Run:
             imagined = self.mind().imagined("", n=32)
             save_picture(self.path / "samples.png", imagined_sheet(imagined))
 
+    def trained(self) -> list[dict[str, Any]]:
+        """The records of training, without those of refitting."""
+        steps = self.recipe.training.steps
+        return [r for r in self.log() if r.get("kind") == "train" and r.get("step", 0) <= steps]
+
+    @property
+    def seconds(self) -> float:
+        """What training took, refitting included; every stage counts its seconds from 0."""
+        total = last = 0.0
+        for record in self.log():
+            seconds = record.get("seconds") or 0.0
+            total += seconds - last if seconds >= last else seconds
+            last = seconds
+        return total
+
     def summary(self) -> dict[str, Any]:
         """What a table of runs says about this one."""
-        log = [record for record in self.log() if record.get("kind") == "train"]
-        last, steps = log[-1] if log else {}, self.recipe.training.steps
+        log, steps = self.trained(), self.recipe.training.steps
+        last = log[-1] if log else {}
         return {
             "name": self.name,
             "objective": " then ".join(self.recipe.objectives),
             "networks": self.recipe.model.networks,
             "steps": f"{last.get('step', steps if self.finished else 0)}/{steps}",
             "bound": None if last.get("bound") is None else round(last["bound"], 2),
-            "seconds": round(last["seconds"]) if "seconds" in last else None,
+            "seconds": round(self.seconds) if log else None,
             "state": "finished" if self.finished else "unfinished",
         }
 

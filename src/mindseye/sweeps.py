@@ -34,7 +34,6 @@ __all__ = [
     "rollbacks_of",
     "runs_of",
     "scored",
-    "seconds_of",
     "summary",
     "sweep",
     "values",
@@ -179,28 +178,16 @@ def find_runs(recipes: Sequence[Recipe], root: str | os.PathLike[str]) -> list[R
 
 def summary(run: Run) -> dict[str, Any]:
     """What a sweep says about one run: the last record of training, and the scores it has."""
-    steps = run.recipe.training.steps
-    records = [r for r in run.log() if r.get("kind") == "train" and r.get("step", 0) <= steps]
-    last = records[-1] if records else {}
+    last = next(reversed(run.trained()), {})
     return {
         "steps": last.get("step", 0),
         "bound": last.get("bound"),
         "terms": last.get("terms", {}),
-        "seconds": round(seconds_of(run), 1),
+        "seconds": round(run.seconds, 1),
         "rollbacks": rollbacks_of(run),
         "scores": scores_of(run),
         "state": "finished" if run.finished else "unfinished",
     }
-
-
-def seconds_of(run: Run) -> float:
-    """What training took, refitting included; every stage counts its seconds from 0."""
-    total = last = 0.0
-    for record in run.log():
-        seconds = record.get("seconds") or 0.0
-        total += seconds - last if seconds >= last else seconds
-        last = seconds
-    return total
 
 
 class Tally:

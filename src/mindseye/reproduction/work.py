@@ -32,7 +32,7 @@ from mindseye.reproduction.plan import COLUMNS, Plan
 from mindseye.reproduction.scoring import Judge, accuracy_of, score_real, score_run
 from mindseye.reproduction.training import Watch, trained
 from mindseye.runs import Run, find
-from mindseye.sweeps import rollbacks_of, seconds_of
+from mindseye.sweeps import rollbacks_of
 
 __all__ = ["reproduce"]
 
@@ -167,7 +167,7 @@ class _Work:
             "name": judge.run.recipe.name,
             "run": self._relative(judge.run),
             "weights": judge.weights,
-            "seconds": round(seconds_of(judge.run), 1),
+            "seconds": round(judge.run.seconds, 1),
             "accuracies": accuracy_of(self.folder / "real", judge, self.plan.pictures),
         }
 
@@ -183,7 +183,7 @@ class _Work:
             "steps": run.recipe.training.steps,
             "rollbacks": rollbacks_of(run),
             "run": self._relative(run),
-            "training seconds": round(seconds_of(run), 1),
+            "training seconds": round(run.seconds, 1),
             "scoring seconds": {c: self.scores[*key, c][i]["seconds"] for c in columns},
         }
 

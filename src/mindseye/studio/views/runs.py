@@ -52,7 +52,7 @@ async def records(
 ) -> schemas.Records:
     """The records of a run's log, or those after some."""
     run = house.shelf.run(name)
-    every = [record for record in run.log() if record.get("kind") == "train"]
+    every = run.trained()
     return schemas.Records(
         name=run.name,
         steps=run.recipe.training.steps,
