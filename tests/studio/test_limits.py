@@ -80,7 +80,8 @@ def test_a_run_folder_can_bring_no_code(tmp_path):
     with TestClient(app, raise_server_exceptions=False) as client:
         answer = client.get("/api/imagine")
     assert answer.status_code == 400
-    assert "weights.safetensors" in answer.json()["message"]
+    assert answer.json()["message"].startswith("weights.safetensors")
+    assert str(tmp_path) not in answer.text
 
 
 def test_a_port_that_is_taken_says_so():

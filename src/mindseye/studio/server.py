@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
@@ -26,6 +27,9 @@ from mindseye.version import __version__
 __all__ = ["LOCAL", "listening", "make_app", "serve"]
 
 STATIC = Path(__file__).parent / "static"
+
+_FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/:'`]+/)+")
+"""What stands before a file's name: nobody outside needs to know where it lies."""
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 """The names of this machine for itself."""
@@ -73,6 +77,10 @@ def _add_house(app: FastAPI) -> None:
     async def page() -> FileResponse:
         return FileResponse(STATIC / "index.html")
 
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> FileResponse:
+        return FileResponse(STATIC / "api.html")
+
     @app.get("/api/models", responses=ERRORS, tags=["house"])
     async def models(house: TheHouse) -> schemas.Models:
         """All that is open, and all there is to see."""
@@ -102,7 +110,8 @@ def _add_complaints(app: FastAPI) -> None:
 
     @app.exception_handler(MindseyeError)
     async def mistaken(_: Request, error: MindseyeError) -> JSONResponse:
-        return _complaint(404 if isinstance(error, Absent) else 400, error.message, error.hint)
+        status = 404 if isinstance(error, Absent) else 400
+        return _complaint(status, _FOLDERS.sub("", error.message), error.hint)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:

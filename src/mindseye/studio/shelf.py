@@ -74,7 +74,7 @@ class Opened:
         try:
             dataset = self.run.recipe.data.open("train", folder=self.data)
         except MindseyeError as error:
-            return str(error)
+            return f"Its training pictures are not on this machine. {error.hint}"
         batch = dataset.examples(torch.arange(KNOWN))
         return Training(batch, latents_of(self.mind, batch))
 

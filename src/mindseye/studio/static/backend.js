@@ -84,17 +84,26 @@ async function reach(address, options) {
     return await fetch(address, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Trouble("The studio does not answer.", "Is `mindseye studio` still running in its terminal?");
+    throw new Trouble(
+      "The studio does not answer.",
+      "Is `mindseye studio` still running in its terminal?",
+    );
   }
 }
 
 /** The server's complaint, or a plain one where it sent none. */
 async function complaint(response) {
   const busy = response.status === 429 || response.status === 503;
-  const plain = busy ? "The studio is busy just now." : `The studio answered with ${response.status}.`;
+  const plain = busy
+    ? "The studio is busy just now."
+    : `The studio answered with ${response.status}.`;
   try {
     const { message, hint } = await response.json();
-    return new Trouble(message || plain, hint || (busy ? "Try again in a moment." : ""), response.status);
+    return new Trouble(
+      message || plain,
+      hint || (busy ? "Try again in a moment." : ""),
+      response.status,
+    );
   } catch {
     return new Trouble(plain, busy ? "Try again in a moment." : "", response.status);
   }

@@ -9,7 +9,10 @@ const TOKEN = /([,;])|([=:])|"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s,;=:]+
 
 /** The form in which words are compared: "Top-Left" and "top left" are the same. */
 function fold(word) {
-  return word.trim().replace(/(?<=[^\s_-])[\s_-]+(?=.)/gsu, " ").toLowerCase();
+  return word
+    .trim()
+    .replace(/(?<=[^\s_-])[\s_-]+(?=.)/gsu, " ")
+    .toLowerCase();
 }
 
 /** The pieces of a text: words, quoted phrases, "is" and "stop". */
@@ -30,7 +33,14 @@ function phrase(pieces, at, known) {
   let end = at + 1;
   while (kind === "word" && end < pieces.length && pieces[end].kind === "word") end += 1;
   for (; end > at; end -= 1) {
-    const found = known.get(fold(pieces.slice(at, end).map((piece) => piece.text).join(" ")));
+    const found = known.get(
+      fold(
+        pieces
+          .slice(at, end)
+          .map((piece) => piece.text)
+          .join(" "),
+      ),
+    );
     if (found !== undefined) return { found, end };
   }
   return null;
@@ -55,7 +65,7 @@ export function read(text, vocabulary) {
   const owners = ownersOf(vocabulary);
   const pieces = tokens(text ?? "");
   const said = {};
-  for (let at = 0; at < pieces.length; ) {
+  for (let at = 0; at < pieces.length;) {
     const name = phrase(pieces, at, names);
     if (name && pieces[name.end]?.kind === "is") {
       const value = phrase(pieces, name.end + 1, valuesOf(name.found));
@@ -72,7 +82,9 @@ export function read(text, vocabulary) {
 
 /** A word so that it can be read back. */
 function quoted(word) {
-  return /^[^\s,;=:"']+( [^\s,;=:"']+)*$/u.test(word) ? word : `"${word.replace(/(["\\])/gu, "\\$1")}"`;
+  return /^[^\s,;=:"']+( [^\s,;=:"']+)*$/u.test(word)
+    ? word
+    : `"${word.replace(/(["\\])/gu, "\\$1")}"`;
 }
 
 /** The printed form of what is said, in the order of the vocabulary. */

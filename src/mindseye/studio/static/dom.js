@@ -7,7 +7,8 @@ function dress(element, given) {
   for (const [name, value] of Object.entries(given ?? {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name === "on") {
-      for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+      for (const [event, listener] of Object.entries(value))
+        element.addEventListener(event, listener);
     } else if (name === "style") {
       for (const [key, rule] of Object.entries(value)) element.style.setProperty(key, rule);
     } else if (name === "text") {
@@ -60,7 +61,10 @@ export function duration(seconds) {
 export function compact(number) {
   if (typeof number !== "number" || !Number.isFinite(number)) return "–";
   const size = Math.abs(number);
-  const text = Number.isInteger(number) || size >= 1000 ? number.toFixed(0) : number.toPrecision(size < 1 ? 2 : 4);
+  const text =
+    Number.isInteger(number) || size >= 1000
+      ? number.toFixed(0)
+      : number.toPrecision(size < 1 ? 2 : 4);
   return text.replace("-", "−");
 }
 

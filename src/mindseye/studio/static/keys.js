@@ -3,7 +3,8 @@
 import { button } from "./components/controls.js";
 import { h } from "./dom.js";
 
-const TYPING = "input:not([type=range]):not([type=checkbox]):not([type=radio]), select, textarea, [contenteditable]";
+const TYPING =
+  "input:not([type=range]):not([type=checkbox]):not([type=radio]), select, textarea, [contenteditable]";
 
 const LISTED = [
   [["1", "–", "9"], "go to a view"],
@@ -37,14 +38,23 @@ function dialog() {
     h(
       "div",
       { class: "key-row" },
-      h("dt", {}, keys.map((key) => (key === "–" ? "–" : h("kbd", { text: key })))),
+      h(
+        "dt",
+        {},
+        keys.map((key) => (key === "–" ? "–" : h("kbd", { text: key }))),
+      ),
       h("dd", { text: what }),
     ),
   );
   const made = h(
     "dialog",
     { class: "dialog", "aria-labelledby": "keys-title" },
-    h("div", { class: "dialog-head" }, h("h2", { id: "keys-title", text: "Keys" }), button({ text: "Close", onClick: () => made.close() })),
+    h(
+      "div",
+      { class: "dialog-head" },
+      h("h2", { id: "keys-title", text: "Keys" }),
+      button({ text: "Close", onClick: () => made.close() }),
+    ),
     h("dl", { class: "keys" }, rows),
   );
   return made;

@@ -1,9 +1,9 @@
 /**
  * The studio's page: it finds the models and the views, and keeps the page and its link the same.
  *
- * A view is a module `views/NAME.js` with `name` and `mount(root, context)`; it is mounted for one
- * model and told of every change of the link by `update(state)`. Which views there are is what the
- * server says; nothing here knows any of them.
+ * A view is a module `views/NAME.js` with `name`, `mount(root, context)` and, if it has styles of its
+ * own, their address as `styles`. It is mounted for one model and told of every change of the link by
+ * `update(state)`. Which views there are is what the server says; nothing here knows any of them.
  */
 
 import { Asker, HttpBackend } from "./backend.js";
@@ -17,6 +17,19 @@ import { flag, freshSeed, Link } from "./state.js";
 import * as theme from "./theme.js";
 
 const FIRST = { description: "digit=4, size=big", seed: "7" };
+
+/** A view's module, once its styles are there. */
+async function loadView(name) {
+  const module = await import(`./views/${name}.js`);
+  if (!module.styles) return module;
+  const sheet = h("link", { rel: "stylesheet", href: module.styles });
+  await new Promise((resolve) => {
+    sheet.addEventListener("load", resolve);
+    sheet.addEventListener("error", resolve);
+    document.head.append(sheet);
+  });
+  return module;
+}
 
 class Studio {
   constructor(backend) {
@@ -47,7 +60,7 @@ class Studio {
 
   /** The modules of the views the server names; one that is missing is left out. */
   async loadViews() {
-    const loaded = await Promise.allSettled(this.house.views.map(({ name }) => import(`./views/${name}.js`)));
+    const loaded = await Promise.allSettled(this.house.views.map(({ name }) => loadView(name)));
     this.modules = new Map();
     this.house.views.forEach(({ name }, i) => {
       if (loaded[i].status === "fulfilled") this.modules.set(name, loaded[i].value);
@@ -57,7 +70,9 @@ class Studio {
 
   /** The views that can show a model, in the server's order. */
   viewsOf(model) {
-    return this.house.views.filter(({ name }) => this.modules.has(name) && model.views.includes(name));
+    return this.house.views.filter(
+      ({ name }) => this.modules.has(name) && model.views.includes(name),
+    );
   }
 
   /** Make the page what the link says; the link is completed where it says too little. */
@@ -65,15 +80,39 @@ class Studio {
     theme.apply(this.link.state);
     this.showTheme();
     const { models } = this.house;
-    if (!models.length) return this.stage.replaceChildren(emptyState("No model is open", "Train one with `mindseye train mnist-a/telbo-lean`, then open it with `mindseye studio 0`."));
+    if (!models.length)
+      return this.stage.replaceChildren(
+        emptyState(
+          "No model is open",
+          "Train one with `mindseye train mnist-a/telbo-lean`, then open it with `mindseye studio 0`.",
+        ),
+      );
     const state = this.link.state;
     const model = models.find(({ name }) => name === state.model) ?? models[0];
     const views = this.viewsOf(model);
     const view = views.find(({ name }) => name === state.view) ?? views[0];
-    if (!view) return this.stage.replaceChildren(emptyState("No view can show this model", "Choose another model at the top."));
-    this.link.write({ view: view.name, model: model.name, description: state.description ?? this.opening(model), seed: state.seed ?? FIRST.seed });
+    if (!view)
+      return this.stage.replaceChildren(
+        emptyState("No view can show this model", "Choose another model at the top."),
+      );
+    this.link.write({
+      view: view.name,
+      model: model.name,
+      description: state.description ?? this.opening(model),
+      seed: state.seed ?? FIRST.seed,
+    });
     this.showTabs(views, view, model);
+    this.warn(state.model, model);
     this.mount(view, model);
+  }
+
+  /** Say so where the link asks for a model that is not open; until something changes. */
+  warn(asked, model) {
+    const place = document.getElementById("notice");
+    place.hidden = !asked || asked === model.name;
+    place.textContent = place.hidden
+      ? ""
+      : `The link asks for the model ${asked}, which is not open. This is ${model.name}.`;
   }
 
   /** What is said when the link says nothing about it. */
@@ -91,7 +130,11 @@ class Studio {
       const root = h("div", { class: "mount" });
       this.stage.replaceChildren(root);
       const shown = this.modules.get(view.name).mount(root, this.context(model, asker));
-      this.mounted = { key, update: (state) => shown.update(state), unmount: () => (asker.stop(), shown.unmount()) };
+      this.mounted = {
+        key,
+        update: (state) => shown.update(state),
+        unmount: () => (asker.stop(), shown.unmount()),
+      };
       document.title = `${view.title} · mindseye studio`;
     }
     this.mounted.update(this.link.state);
@@ -110,7 +153,8 @@ class Studio {
       /** Change the link, and the page with it. */
       say: (changes, options) => this.change(changes, options),
       /** Say other words; the seed changes with them unless it is locked. */
-      describe: (said, options) => this.change({ description: write(said, model.vocabulary), ...this.nextSeed() }, options),
+      describe: (said, options) =>
+        this.change({ description: write(said, model.vocabulary), ...this.nextSeed() }, options),
       roll: () => this.roll(),
       announce: (text) => (this.announcer.textContent = text),
     };
@@ -139,12 +183,16 @@ class Studio {
   choose(name) {
     const model = this.house.models.find((one) => one.name === name);
     const said = read(this.link.state.description, model.vocabulary);
-    this.change({ model: name, description: write(said, model.vocabulary), picture: null }, { push: true });
+    this.change(
+      { model: name, description: write(said, model.vocabulary), picture: null },
+      { push: true },
+    );
   }
 
   showTabs(views, view, model) {
     const names = views.map(({ name }) => name).join(" ");
-    if (this.tabs.dataset.names !== names) this.tabs.replaceChildren(...views.map((one) => this.tab(one)));
+    if (this.tabs.dataset.names !== names)
+      this.tabs.replaceChildren(...views.map((one) => this.tab(one)));
     this.tabs.dataset.names = names;
     for (const anchor of this.tabs.children) {
       anchor.href = this.link.address({ ...this.link.state, view: anchor.dataset.view });
@@ -161,7 +209,14 @@ class Studio {
       event.preventDefault();
       this.go(name);
     };
-    return h("a", { class: "tab", href: "/", "data-view": name, title: about, text: title, on: { click } });
+    return h("a", {
+      class: "tab",
+      href: "/",
+      "data-view": name,
+      title: about,
+      text: title,
+      on: { click },
+    });
   }
 
   /** The theme and the keys, at the right of the top. */
@@ -171,7 +226,12 @@ class Studio {
       roll: () => this.roll(),
       theme: () => this.retheme(true),
     });
-    this.themeButton = button({ sign: "moon", title: "Dark", quiet: true, onClick: () => this.retheme(true) });
+    this.themeButton = button({
+      sign: "moon",
+      title: "Dark",
+      quiet: true,
+      onClick: () => this.retheme(true),
+    });
     this.models = h("div", { class: "model" });
     const keys = button({ sign: "help", title: "Keys (?)", quiet: true, onClick: help });
     document.getElementById("tools").append(this.models, this.themeButton, keys);
@@ -181,17 +241,28 @@ class Studio {
 
   buildPicker() {
     const options = this.house.models.map(({ name }) => [name, name]);
-    this.picker = picker({ label: "Model", options, chosen: options[0]?.[0], onChange: (name) => this.choose(name), hidden: true });
+    this.picker = picker({
+      label: "Model",
+      options,
+      chosen: options[0]?.[0],
+      onChange: (name) => this.choose(name),
+      hidden: true,
+    });
     this.models.replaceChildren(this.picker.element);
   }
 
   buildFoot() {
-    document.getElementById("foot").replaceChildren(
-      h("span", { text: `mindseye ${this.house.version}` }),
-      h("a", { href: "/docs", text: "the API" }),
-      h("button", { type: "button", class: "plain", text: "keys", on: { click: this.openKeys } }),
-      h("span", { class: "foot-end", text: "The address of this page makes these pictures again." }),
-    );
+    document
+      .getElementById("foot")
+      .replaceChildren(
+        h("span", { text: `mindseye ${this.house.version}` }),
+        h("a", { href: "/docs", text: "the API" }),
+        h("button", { type: "button", class: "plain", text: "keys", on: { click: this.openKeys } }),
+        h("span", {
+          class: "foot-end",
+          text: "The address of this page makes these pictures again.",
+        }),
+      );
   }
 
   /** A number key was pressed. */

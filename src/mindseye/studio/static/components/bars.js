@@ -6,7 +6,10 @@ import { check } from "./controls.js";
 /** The most probable value of each attribute. */
 export function likeliest(attributes) {
   return Object.fromEntries(
-    Object.entries(attributes).map(([name, shares]) => [name, Object.entries(shares).reduce((best, next) => (next[1] > best[1] ? next : best))[0]]),
+    Object.entries(attributes).map(([name, shares]) => [
+      name,
+      Object.entries(shares).reduce((best, next) => (next[1] > best[1] ? next : best))[0],
+    ]),
   );
 }
 
@@ -15,7 +18,12 @@ function bar(value, share, best) {
     "div",
     { class: best ? "bar bar-best" : "bar" },
     h("dt", { text: value }),
-    h("dd", { class: "bar-lane" }, h("span", { class: "bar-fill", style: { width: `${100 * share}%` } }), h("span", { class: "bar-number number", text: percent(share) })),
+    h(
+      "dd",
+      { class: "bar-lane" },
+      h("span", { class: "bar-fill", style: { width: `${100 * share}%` } }),
+      h("span", { class: "bar-number number", text: percent(share) }),
+    ),
   );
 }
 
@@ -30,9 +38,14 @@ export function probabilityBars(attributes, keeps, onKeep) {
         "div",
         { class: "bars-head" },
         h("h2", { class: "label", text: name }),
-        check({ label: "keep", checked: keeps.includes(name), onChange: (on) => onKeep(name, on) }).element,
+        check({ label: "keep", checked: keeps.includes(name), onChange: (on) => onKeep(name, on) })
+          .element,
       ),
-      h("dl", { class: "bars" }, Object.entries(shares).map(([value, share]) => bar(value, share, best[name] === value))),
+      h(
+        "dl",
+        { class: "bars" },
+        Object.entries(shares).map(([value, share]) => bar(value, share, best[name] === value)),
+      ),
     ),
   );
   columns.forEach((column, i) => {

@@ -40,13 +40,20 @@ export function chipRow({ name, values, chosen, onChange }) {
     const at = chips.indexOf(event.target);
     const last = chips.length - 1;
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    const next = step ? (at + step + chips.length) % chips.length : { Home: 0, End: last }[event.key];
+    const next = step
+      ? (at + step + chips.length) % chips.length
+      : { Home: 0, End: last }[event.key];
     if (at < 0 || next === undefined) return;
     event.preventDefault();
     choose(next);
   });
   show(chosen);
-  const element = h("div", { class: "chip-row" }, h("span", { class: "label", id: label, text: name }), row);
+  const element = h(
+    "div",
+    { class: "chip-row" },
+    h("span", { class: "label", id: label, text: name }),
+    row,
+  );
   return { element, show };
 }
 
@@ -68,7 +75,11 @@ export function conceptEditor({ vocabulary, said, onChange }) {
       }),
     ]),
   );
-  const element = h("div", { class: "concept" }, [...rows.values()].map((row) => row.element));
+  const element = h(
+    "div",
+    { class: "concept" },
+    [...rows.values()].map((row) => row.element),
+  );
   return {
     element,
     /** Show what is said without telling anybody. */

@@ -11,7 +11,12 @@ function facts(verdict, said) {
       "div",
       { class: "fact" },
       h("dt", { text: name }),
-      h("dd", {}, verdict.wrong.includes(name) ? h("strong", { class: "wrong", text: `≠ ${value}` }) : value, verdict.wrong.includes(name) ? ` (${said[name]} was said)` : name in said ? "" : " (open)"),
+      h(
+        "dd",
+        {},
+        verdict.wrong.includes(name) ? h("strong", { class: "wrong", text: `≠ ${value}` }) : value,
+        verdict.wrong.includes(name) ? ` (${said[name]} was said)` : name in said ? "" : " (open)",
+      ),
     ),
   );
   return h("dl", { class: "facts" }, rows);
@@ -25,7 +30,10 @@ export function closer(context, pictures, index, answer) {
 
   /** Hand the picture to another view, through the link. */
   async function send(view, parameter, more = {}) {
-    const fitted = await context.ask("pictures", { model: context.model.name, body: await toBlob(canvas) });
+    const fitted = await context.ask("pictures", {
+      model: context.model.name,
+      body: toBlob(canvas),
+    });
     dialog.close();
     if (fitted) context.say({ view, ...more, [parameter]: fitted.picture }, { push: true });
   }
@@ -33,19 +41,58 @@ export function closer(context, pictures, index, answer) {
   const can = (view) => context.model.views.includes(view);
   const dialog = h(
     "dialog",
-    { class: "dialog closer", "aria-labelledby": "closer-title", on: { close: () => dialog.remove() } },
-    h("div", { class: "dialog-head" }, h("h2", { id: "closer-title", text: `Picture ${index + 1} of ${answer.n}` }), button({ text: "Close", onClick: () => dialog.close() })),
-    h("div", { class: "closer-body" }, canvas, h("div", { class: "closer-side" }, facts(verdict, answer.said), actions())),
+    {
+      class: "dialog closer",
+      "aria-labelledby": "closer-title",
+      on: { close: () => dialog.remove() },
+    },
+    h(
+      "div",
+      { class: "dialog-head" },
+      h("h2", { id: "closer-title", text: `Picture ${index + 1} of ${answer.n}` }),
+      button({ text: "Close", onClick: () => dialog.close() }),
+    ),
+    h(
+      "div",
+      { class: "closer-body" },
+      canvas,
+      h("div", { class: "closer-side" }, facts(verdict, answer.said), actions()),
+    ),
   );
 
   function actions() {
     return h(
       "div",
       { class: "closer-actions" },
-      can("describe") ? button({ text: "Describe it", onClick: () => send("describe", "picture") }) : null,
-      can("between") ? button({ text: "Start a way here", onClick: () => send("between", "start_picture", { ends: "pictures" }) }) : null,
-      can("between") ? button({ text: "End a way here", onClick: () => send("between", "end_picture", { ends: "pictures" }) }) : null,
-      button({ sign: "down", text: "Save", onClick: async () => save(await toBlob(canvas), fileName(answer.model, answer.description, `seed ${answer.seed}`, `picture ${index + 1}`)) }),
+      can("describe")
+        ? button({ text: "Describe it", onClick: () => send("describe", "picture") })
+        : null,
+      can("between")
+        ? button({
+            text: "Start a way here",
+            onClick: () => send("between", "start_picture", { ends: "pictures" }),
+          })
+        : null,
+      can("between")
+        ? button({
+            text: "End a way here",
+            onClick: () => send("between", "end_picture", { ends: "pictures" }),
+          })
+        : null,
+      button({
+        sign: "down",
+        text: "Save",
+        onClick: () =>
+          save(
+            toBlob(canvas),
+            fileName(
+              answer.model,
+              answer.description,
+              `seed ${answer.seed}`,
+              `picture ${index + 1}`,
+            ),
+          ),
+      }),
     );
   }
 

@@ -24,7 +24,13 @@ export function button({ sign, text, title, onClick, quiet = false, disabled = f
 export function segmented({ label, options, chosen, onChange }) {
   const name = unique("segment");
   const inputs = options.map(([value]) =>
-    h("input", { type: "radio", name, value, class: "unseen", on: { change: () => onChange(value) } }),
+    h("input", {
+      type: "radio",
+      name,
+      value,
+      class: "unseen",
+      on: { change: () => onChange(value) },
+    }),
   );
   const body = options.map(([, text, title], i) =>
     h("label", { class: "segment", title }, inputs[i], h("span", { text })),
@@ -53,7 +59,8 @@ export function slider({ label, least, most, step, value, format = String, onCha
     input.style.setProperty("--filled", String((Number(input.value) - least) / (most - least)));
   }
   function show(next) {
-    if (document.activeElement !== input || Number(input.value) !== Number(next)) input.value = next;
+    if (document.activeElement !== input || Number(input.value) !== Number(next))
+      input.value = next;
     say();
   }
   input.addEventListener("input", () => {
@@ -62,13 +69,22 @@ export function slider({ label, least, most, step, value, format = String, onCha
   });
   input.addEventListener("change", () => onChange?.(Number(input.value)));
   show(value);
-  const head = h("div", { class: "field-head" }, h("label", { class: "label", for: id, text: label }), output);
+  const head = h(
+    "div",
+    { class: "field-head" },
+    h("label", { class: "label", for: id, text: label }),
+    output,
+  );
   return { element: h("div", { class: "field" }, head, input), input, show };
 }
 
 /** A check box. */
 export function check({ label, checked, onChange, disabled = false }) {
-  const input = h("input", { type: "checkbox", disabled, on: { change: () => onChange(input.checked) } });
+  const input = h("input", {
+    type: "checkbox",
+    disabled,
+    on: { change: () => onChange(input.checked) },
+  });
   input.checked = checked;
   const element = h("label", { class: "check" }, input, h("span", { text: label }));
   return { element, show: (on) => (input.checked = on) };
@@ -81,7 +97,11 @@ export function picker({ label, options, chosen, onChange, hidden = false }) {
   select.append(...options.map(([value, text]) => h("option", { value, text })));
   select.value = chosen;
   const name = h("label", { class: hidden ? "unseen" : "label", for: id, text: label });
-  return { element: h("div", { class: "field" }, name, select), select, show: (value) => (select.value = value) };
+  return {
+    element: h("div", { class: "field" }, name, select),
+    select,
+    show: (value) => (select.value = value),
+  };
 }
 
 /** The seed: a field, a dice, and a lock that keeps it while words change. */
@@ -100,7 +120,11 @@ export function seedField({ seed, locked, onSeed, onRoll, onLock }) {
     input.value = String(next);
     onSeed(next);
   });
-  const lock = h("button", { type: "button", class: "button button-icon", on: { click: () => onLock() } });
+  const lock = h("button", {
+    type: "button",
+    class: "button button-icon",
+    on: { click: () => onLock() },
+  });
   const roll = button({ sign: "dice", title: "Roll a new seed (r)", onClick: onRoll });
   function show(next, held) {
     if (document.activeElement !== input) input.value = String(next);

@@ -12,7 +12,9 @@ function ticks(low, high, parts = 4) {
   const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
   const first = Math.ceil(low / step) * step;
   const count = Math.floor((high - first) / step + 1e-9) + 1;
-  return Array.from({ length: Math.max(0, count) }, (_, i) => Number((first + i * step).toPrecision(12)));
+  return Array.from({ length: Math.max(0, count) }, (_, i) =>
+    Number((first + i * step).toPrecision(12)),
+  );
 }
 
 /** Powers of ten within a range. */
@@ -56,9 +58,15 @@ function timeText(time, unit) {
 /** One chart. */
 function chart(title, series, unit, log) {
   const times = series.map(([time]) => time);
-  const { x, y, across, up } = scales(times, series.map(([, value]) => value), log);
+  const { x, y, across, up } = scales(
+    times,
+    series.map(([, value]) => value),
+    log,
+  );
   const bottom = HIGH - EDGE.bottom;
-  const line = series.map(([time, value], i) => `${i ? "L" : "M"}${x(time).toFixed(1)} ${y(value).toFixed(1)}`).join("");
+  const line = series
+    .map(([time, value], i) => `${i ? "L" : "M"}${x(time).toFixed(1)} ${y(value).toFixed(1)}`)
+    .join("");
   const rule = s("line", { class: "curve-rule", y1: EDGE.top, y2: bottom, visibility: "hidden" });
   const dot = s("circle", { class: "curve-dot", r: 3.5, visibility: "hidden" });
   const readout = h("output", { class: "number curve-now" });
@@ -66,11 +74,60 @@ function chart(title, series, unit, log) {
   const last = series.at(-1);
   const svg = s(
     "svg",
-    { class: "curve", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${title}: from ${compact(series[0][1])} to ${compact(last[1])}` },
-    s("defs", {}, s("clipPath", { id: clip }, s("rect", { x: EDGE.left, y: EDGE.top - 4, width: WIDE - EDGE.left, height: bottom - EDGE.top + 4 }))),
-    up.map((v) => [s("line", { class: "curve-grid", x1: EDGE.left, x2: WIDE - EDGE.right, y1: y(v), y2: y(v) }), s("text", { class: "curve-text", x: EDGE.left - 6, y: y(v) + 4, "text-anchor": "end", text: compact(v) })]).flat(),
-    across.map((t) => s("text", { class: "curve-text", x: Math.min(WIDE - 20, x(t)), y: HIGH - 5, "text-anchor": "middle", text: timeText(t, unit) })),
-    s("line", { class: "curve-axis", x1: EDGE.left, x2: WIDE - EDGE.right, y1: bottom, y2: bottom }),
+    {
+      class: "curve",
+      viewBox: `0 0 ${WIDE} ${HIGH}`,
+      role: "img",
+      "aria-label": `${title}: from ${compact(series[0][1])} to ${compact(last[1])}`,
+    },
+    s(
+      "defs",
+      {},
+      s(
+        "clipPath",
+        { id: clip },
+        s("rect", {
+          x: EDGE.left,
+          y: EDGE.top - 4,
+          width: WIDE - EDGE.left,
+          height: bottom - EDGE.top + 4,
+        }),
+      ),
+    ),
+    up
+      .map((v) => [
+        s("line", {
+          class: "curve-grid",
+          x1: EDGE.left,
+          x2: WIDE - EDGE.right,
+          y1: y(v),
+          y2: y(v),
+        }),
+        s("text", {
+          class: "curve-text",
+          x: EDGE.left - 6,
+          y: y(v) + 4,
+          "text-anchor": "end",
+          text: compact(v),
+        }),
+      ])
+      .flat(),
+    across.map((t) =>
+      s("text", {
+        class: "curve-text",
+        x: Math.min(WIDE - 20, x(t)),
+        y: HIGH - 5,
+        "text-anchor": "middle",
+        text: timeText(t, unit),
+      }),
+    ),
+    s("line", {
+      class: "curve-axis",
+      x1: EDGE.left,
+      x2: WIDE - EDGE.right,
+      y1: bottom,
+      y2: bottom,
+    }),
     s("path", { class: "curve-line", d: line, "clip-path": `url(#${clip})` }),
     rule,
     dot,
@@ -79,23 +136,33 @@ function chart(title, series, unit, log) {
   /** Show one record; null for the last one, without a mark. */
   function point(index) {
     const [time, value] = series[index ?? series.length - 1];
-    for (const mark of [rule, dot]) mark.setAttribute("visibility", index === null ? "hidden" : "visible");
+    for (const mark of [rule, dot])
+      mark.setAttribute("visibility", index === null ? "hidden" : "visible");
     rule.setAttribute("x1", x(time));
     rule.setAttribute("x2", x(time));
     dot.setAttribute("cx", x(time));
     dot.setAttribute("cy", Math.max(EDGE.top, Math.min(bottom, y(value))));
-    readout.textContent = index === null ? compact(value) : `${compact(value)} at ${timeText(time, unit)}`;
+    readout.textContent =
+      index === null ? compact(value) : `${compact(value)} at ${timeText(time, unit)}`;
   }
 
   /** The record nearest to a place of the chart. */
   function nearest(clientX) {
     const box = svg.getBoundingClientRect();
     const place = ((clientX - box.left) / box.width) * WIDE;
-    return times.reduce((best, time, i) => (Math.abs(x(time) - place) < Math.abs(x(times[best]) - place) ? i : best), 0);
+    return times.reduce(
+      (best, time, i) => (Math.abs(x(time) - place) < Math.abs(x(times[best]) - place) ? i : best),
+      0,
+    );
   }
 
   point(null);
-  const element = h("figure", { class: "chart" }, h("figcaption", { class: "chart-head" }, h("span", { text: title }), readout), svg);
+  const element = h(
+    "figure",
+    { class: "chart" },
+    h("figcaption", { class: "chart-head" }, h("span", { text: title }), readout),
+    svg,
+  );
   return { element, svg, point, nearest };
 }
 
@@ -103,13 +170,23 @@ function chart(title, series, unit, log) {
 function seriesOf(records, unit, valueOf, log) {
   return records
     .map((record) => [unit === "seconds" ? record.seconds : record.step, valueOf(record)])
-    .filter(([time, value]) => Number.isFinite(time) && Number.isFinite(value) && time !== null && value !== null && (!log || time > 0));
+    .filter(
+      ([time, value]) =>
+        Number.isFinite(time) &&
+        Number.isFinite(value) &&
+        time !== null &&
+        value !== null &&
+        (!log || time > 0),
+    );
 }
 
 /** Charts of all that a run's records say. @returns {HTMLElement} */
 export function curves(records, { unit, log }) {
   const terms = [...new Set(records.flatMap((record) => Object.keys(record.terms)))];
-  const wanted = [["bound", (record) => record.bound], ...terms.map((term) => [term, (record) => record.terms[term]])];
+  const wanted = [
+    ["bound", (record) => record.bound],
+    ...terms.map((term) => [term, (record) => record.terms[term]]),
+  ];
   const charts = wanted
     .map(([title, valueOf]) => [title, seriesOf(records, unit, valueOf, log)])
     .filter(([, series]) => series.length > 1)
@@ -119,5 +196,9 @@ export function curves(records, { unit, log }) {
     each.svg.addEventListener("pointermove", (event) => all(each.nearest(event.clientX)));
     each.svg.addEventListener("pointerleave", () => all(null));
   }
-  return h("div", { class: "charts" }, charts.map((each) => each.element));
+  return h(
+    "div",
+    { class: "charts" },
+    charts.map((each) => each.element),
+  );
 }

@@ -13,8 +13,18 @@ function end({ title, context, onWords, onFile, onClear }) {
   const { model } = context;
   const editor = conceptEditor({ vocabulary: model.vocabulary, said: {}, onChange: onWords });
   const canvas = canvasFor(model.shape, `${title}: no picture yet`);
-  const clear = button({ sign: "clear", title: `Take the picture away (${title})`, quiet: true, onClick: onClear });
-  const picture = h("div", { class: "end-picture" }, h("div", { class: "tile-frame" }, canvas), h("div", { class: "end-tools" }, fileButton("Choose a file", onFile), clear));
+  const clear = button({
+    sign: "clear",
+    title: `Take the picture away (${title})`,
+    quiet: true,
+    onClick: onClear,
+  });
+  const picture = h(
+    "div",
+    { class: "end-picture" },
+    h("div", { class: "tile-frame" }, canvas),
+    h("div", { class: "end-tools" }, fileButton("Choose a file", onFile), clear),
+  );
   dropZone(picture, onFile);
   let laid = "";
 
@@ -35,7 +45,10 @@ function end({ title, context, onWords, onFile, onClear }) {
       blank();
       if (!link) return;
       canvas.setAttribute("aria-label", `${title}: a picture`);
-      fromLink(link).then((image) => canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height), () => {});
+      fromLink(link).then(
+        (image) => canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height),
+        () => {},
+      );
     },
   };
 }

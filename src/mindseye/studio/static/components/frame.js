@@ -14,7 +14,15 @@ export function frame(name) {
   const stage = part("view-stage", "Pictures");
   const aside = part("aside", "Figures");
   const lines = linesDrawer();
-  const element = h("div", { class: `view view-${name}` }, say, settings, stage, aside, lines.element);
+  const element = h(
+    "div",
+    { class: `view view-${name}` },
+    say,
+    settings,
+    stage,
+    aside,
+    lines.element,
+  );
   return { element, say, settings, stage, aside, lines };
 }
 
@@ -22,7 +30,12 @@ export function frame(name) {
 export function heading(...tools) {
   const title = h("h1", { class: "title" });
   const note = h("p", { class: "note" });
-  const element = h("div", { class: "heading" }, h("div", { class: "heading-text" }, title, note), h("div", { class: "toolbar" }, ...tools));
+  const element = h(
+    "div",
+    { class: "heading" },
+    h("div", { class: "heading-text" }, title, note),
+    h("div", { class: "toolbar" }, ...tools),
+  );
   return {
     element,
     show(text, below = "") {
@@ -35,5 +48,10 @@ export function heading(...tools) {
 
 /** A titled block of a panel. */
 export function block(title, ...children) {
-  return h("div", { class: "block" }, title ? h("h2", { class: "block-title", text: title }) : null, ...children);
+  return h(
+    "div",
+    { class: "block" },
+    title ? h("h2", { class: "block-title", text: title }) : null,
+    ...children,
+  );
 }

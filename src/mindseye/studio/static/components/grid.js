@@ -7,7 +7,11 @@ import { canvasFor } from "./sprite.js";
 export function seenInWords(verdict, said) {
   if (!verdict) return "a picture";
   return Object.entries(verdict.seen)
-    .map(([name, value]) => (verdict.wrong.includes(name) ? `${name} ${value}, not ${said[name]} as said` : `${name} ${value}`))
+    .map(([name, value]) =>
+      verdict.wrong.includes(name)
+        ? `${name} ${value}, not ${said[name]} as said`
+        : `${name} ${value}`,
+    )
     .join("; ");
 }
 
@@ -15,13 +19,27 @@ export function seenInWords(verdict, said) {
 function caption(verdict, said) {
   const word = (name) =>
     verdict.wrong.includes(name)
-      ? h("strong", { class: "wrong", title: `${name}=${said[name]} was said`, text: `≠ ${verdict.seen[name]}` })
+      ? h("strong", {
+          class: "wrong",
+          title: `${name}=${said[name]} was said`,
+          text: `≠ ${verdict.seen[name]}`,
+        })
       : h("span", { text: verdict.seen[name] });
   const line = (kind, names) =>
-    h("span", { class: kind }, names.flatMap((name, i) => (i ? [" · ", word(name)] : [word(name)])));
+    h(
+      "span",
+      { class: kind },
+      names.flatMap((name, i) => (i ? [" · ", word(name)] : [word(name)])),
+    );
   const names = Object.keys(verdict.seen);
-  const [told, open] = [names.filter((name) => name in said), names.filter((name) => !(name in said))];
-  return [told.length ? line("seen-said", told) : null, open.length ? line("seen-open", open) : null].filter(Boolean);
+  const [told, open] = [
+    names.filter((name) => name in said),
+    names.filter((name) => !(name in said)),
+  ];
+  return [
+    told.length ? line("seen-said", told) : null,
+    open.length ? line("seen-open", open) : null,
+  ].filter(Boolean);
 }
 
 /** The most nearly square arrangement: columns for a number of pictures. */
@@ -67,7 +85,12 @@ export class PictureGrid {
         })
       : null;
     const words = this.captions ? h("figcaption", { class: "tile-words" }) : null;
-    const figure = h("figure", { class: "tile" }, h("div", { class: "tile-frame" }, canvas, sign, pick), words);
+    const figure = h(
+      "figure",
+      { class: "tile" },
+      h("div", { class: "tile-frame" }, canvas, sign, pick),
+      words,
+    );
     return { figure, canvas, sign, pick, words };
   }
 
@@ -89,7 +112,9 @@ export class PictureGrid {
   /** Arrow keys go from picture to picture. */
   move(event) {
     const at = this.tiles.findIndex((tile) => tile.pick === event.target);
-    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.columns, ArrowUp: -this.columns }[event.key];
+    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.columns, ArrowUp: -this.columns }[
+      event.key
+    ];
     const next = this.tiles[at + step];
     if (at < 0 || !step || !next) return;
     event.preventDefault();

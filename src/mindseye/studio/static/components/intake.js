@@ -10,13 +10,24 @@ function firstPicture(list) {
 
 /** A button that asks for a file. */
 export function fileButton(text, onFile) {
-  const input = h("input", { type: "file", accept: "image/*", class: "unseen", tabindex: -1, "aria-hidden": "true" });
+  const input = h("input", {
+    type: "file",
+    accept: "image/*",
+    class: "unseen",
+    tabindex: -1,
+    "aria-hidden": "true",
+  });
   input.addEventListener("change", () => {
     const file = firstPicture(input.files);
     input.value = "";
     if (file) onFile(file);
   });
-  return h("div", { class: "file" }, button({ sign: "open", text, onClick: () => input.click() }), input);
+  return h(
+    "div",
+    { class: "file" },
+    button({ sign: "open", text, onClick: () => input.click() }),
+    input,
+  );
 }
 
 /** Take pictures that are dropped on an element. */

@@ -10,15 +10,32 @@ import { morph, Strips } from "./strip.js";
 export function latentRows(context, look) {
   const { model } = context;
   const ranges = [];
-  const strips = new Strips({ label: "One row for each latent", onPick: (row, step) => go(row, step) });
+  const strips = new Strips({
+    label: "One row for each latent",
+    onPick: (row, step) => go(row, step),
+  });
   const element = h("div", { class: "latents" }, strips.element);
   let now = { answer: null, pictures: null };
 
   function beside(row) {
-    const range = h("input", { type: "range", class: "range", min: 0, max: 8, step: "any", value: 4, "aria-label": `latent z${row + 1}` });
+    const range = h("input", {
+      type: "range",
+      class: "range",
+      min: 0,
+      max: 8,
+      step: "any",
+      value: 4,
+      "aria-label": `latent z${row + 1}`,
+    });
     range.addEventListener("input", () => go(row, Number(range.value)));
     ranges[row] = range;
-    return h("div", { class: "latent-head" }, h("span", { class: "label", text: `z${row + 1}` }), range, h("span", { class: "change", title: "how much the pictures of this row change" }));
+    return h(
+      "div",
+      { class: "latent-head" },
+      h("span", { class: "label", text: `z${row + 1}` }),
+      range,
+      h("span", { class: "change", title: "how much the pictures of this row change" }),
+    );
   }
 
   function place(row, at) {
@@ -50,9 +67,13 @@ export function latentRows(context, look) {
 
   /** How much the pictures of each row change, as a bar beside it. */
   function changes(rows, steps) {
-    const all = Array.from({ length: rows }, (_, row) => now.pictures.difference(row * steps, row * steps + steps - 1));
+    const all = Array.from({ length: rows }, (_, row) =>
+      now.pictures.difference(row * steps, row * steps + steps - 1),
+    );
     const most = Math.max(...all, 1e-6);
-    [...element.querySelectorAll(".change")].forEach((bar, row) => bar.style.setProperty("--share", all[row] / most));
+    [...element.querySelectorAll(".change")].forEach((bar, row) =>
+      bar.style.setProperty("--share", all[row] / most),
+    );
     return all.indexOf(Math.max(...all));
   }
 

@@ -9,7 +9,12 @@ async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    const area = h("textarea", { class: "unseen", value: text, "aria-hidden": "true", tabindex: -1 });
+    const area = h("textarea", {
+      class: "unseen",
+      value: text,
+      "aria-hidden": "true",
+      tabindex: -1,
+    });
     document.body.append(area);
     area.select();
     document.execCommand("copy");
@@ -31,7 +36,11 @@ function copyButton(title, text) {
 export function linesDrawer() {
   let lines = { command: "", python: "" };
   const command = h("code", { class: "line-command", tabindex: 0 });
-  const python = h("pre", { class: "line-python", tabindex: 0, "aria-label": "The same in Python" });
+  const python = h("pre", {
+    class: "line-python",
+    tabindex: 0,
+    "aria-label": "The same in Python",
+  });
   const took = h("span", { class: "line-took number" });
   const body = h(
     "div",
@@ -60,16 +69,24 @@ export function linesDrawer() {
     toggle,
     took,
   );
-  const element = h("section", { class: "lines", "aria-label": "The same elsewhere" }, body, head);
+  const element = h(
+    "section",
+    { class: "lines lines-empty", "aria-label": "The same elsewhere" },
+    body,
+    head,
+  );
   return {
     element,
     show(next, seconds) {
       lines = next;
+      element.classList.toggle("lines-empty", next.command === "");
       command.textContent = next.command;
       command.title = next.command;
       python.textContent = next.python;
       toggle.disabled = next.python === "";
-      took.textContent = seconds ? `${duration(seconds.model)} in the model, ${duration(seconds.all)} in all` : "";
+      took.textContent = seconds
+        ? `${duration(seconds.model)} in the model, ${duration(seconds.all)} in all`
+        : "";
     },
   };
 }

@@ -9,9 +9,22 @@ import { h, percent } from "../dom.js";
 export function meter({ title, about, nothing, ceiling, floor }) {
   const value = h("output", { class: "meter-value number", text: "–" });
   const fill = h("div", { class: "meter-fill" });
-  const low = h("div", { class: "meter-tick" });
-  const high = h("div", { class: "meter-tick" });
-  const track = h("div", { class: "meter-track", role: "meter", "aria-label": title, "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": 0 }, fill, low, high);
+  const low = h("div", { class: "meter-tick", hidden: true });
+  const high = h("div", { class: "meter-tick", hidden: true });
+  const track = h(
+    "div",
+    {
+      class: "meter-track",
+      role: "meter",
+      "aria-label": title,
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+      "aria-valuenow": 0,
+    },
+    fill,
+    low,
+    high,
+  );
   const below = h("span", { class: "meter-end" });
   const above = h("span", { class: "meter-end meter-end-high" });
   const note = h("p", { class: "note meter-about", text: about });
@@ -40,7 +53,8 @@ export function meter({ title, about, nothing, ceiling, floor }) {
       place(low, bounded?.floor);
       place(high, bounded?.ceiling);
       below.textContent = bounded ? `${floor} ${percent(bounded.floor)}` : "";
-      above.textContent = bounded && bounded.ceiling !== null ? `${ceiling} ${percent(bounded.ceiling)}` : "";
+      above.textContent =
+        bounded && bounded.ceiling !== null ? `${ceiling} ${percent(bounded.ceiling)}` : "";
       note.textContent = bounded ? about : nothing;
     },
   };

@@ -8,9 +8,38 @@ const KEPT = 24;
 
 /** Digits as strokes, in a square from 0 to 1. */
 const STROKES = {
-  4: [[[0.62, 0], [0.1, 0.62], [0.95, 0.62]], [[0.7, 0.3], [0.62, 1]]],
-  7: [[[0.08, 0.06], [0.9, 0.06], [0.62, 0.48], [0.4, 1]]],
-  3: [[[0.15, 0.12], [0.45, 0], [0.8, 0.14], [0.75, 0.36], [0.42, 0.47], [0.8, 0.58], [0.88, 0.82], [0.5, 1], [0.1, 0.86]]],
+  4: [
+    [
+      [0.62, 0],
+      [0.1, 0.62],
+      [0.95, 0.62],
+    ],
+    [
+      [0.7, 0.3],
+      [0.62, 1],
+    ],
+  ],
+  7: [
+    [
+      [0.08, 0.06],
+      [0.9, 0.06],
+      [0.62, 0.48],
+      [0.4, 1],
+    ],
+  ],
+  3: [
+    [
+      [0.15, 0.12],
+      [0.45, 0],
+      [0.8, 0.14],
+      [0.75, 0.36],
+      [0.42, 0.47],
+      [0.8, 0.58],
+      [0.88, 0.82],
+      [0.5, 1],
+      [0.1, 0.86],
+    ],
+  ],
 };
 
 /** Drawings to begin with: a digit, its left upper corner and its height in parts of the pad. */
@@ -39,7 +68,10 @@ function strokesOf({ digit, x, y, high, turn }) {
   const [middleX, middleY] = [x + wide / 2, y + high / 2];
   const place = ([u, v]) => {
     const [dx, dy] = [(u - 0.5) * wide, (v - 0.5) * high];
-    return [SIDE * (middleX + dx * Math.cos(turn) - dy * Math.sin(turn)), SIDE * (middleY + dx * Math.sin(turn) + dy * Math.cos(turn))];
+    return [
+      SIDE * (middleX + dx * Math.cos(turn) - dy * Math.sin(turn)),
+      SIDE * (middleY + dx * Math.sin(turn) + dy * Math.cos(turn)),
+    ];
   };
   return STROKES[digit].map((stroke) => stroke.map(place));
 }
@@ -58,8 +90,20 @@ export class Pad {
       "aria-label": "The drawing; without a pointer, take an example or a file",
     });
     this.ink = this.canvas.getContext("2d", { willReadFrequently: true });
-    this.brush = slider({ label: "brush", least: 5, most: 24, step: 1, value: 11, format: (px) => `${(px / 4).toFixed(1)} px` });
-    this.undoing = button({ sign: "undo", text: "Undo", onClick: () => this.undo(), disabled: true });
+    this.brush = slider({
+      label: "brush",
+      least: 5,
+      most: 24,
+      step: 1,
+      value: 11,
+      format: (px) => `${(px / 4).toFixed(1)} px`,
+    });
+    this.undoing = button({
+      sign: "undo",
+      text: "Undo",
+      onClick: () => this.undo(),
+      disabled: true,
+    });
     const clear = button({ sign: "clear", text: "Clear", onClick: () => this.clear() });
     this.element = h(
       "div",
@@ -74,7 +118,10 @@ export class Pad {
   listen() {
     const place = (event) => {
       const box = this.canvas.getBoundingClientRect();
-      return [(SIDE * (event.clientX - box.left)) / box.width, (SIDE * (event.clientY - box.top)) / box.height];
+      return [
+        (SIDE * (event.clientX - box.left)) / box.width,
+        (SIDE * (event.clientY - box.top)) / box.height,
+      ];
     };
     this.canvas.addEventListener("pointerdown", (event) => {
       if (event.button) return;
@@ -105,7 +152,12 @@ export class Pad {
   }
 
   pen(width) {
-    Object.assign(this.ink, { strokeStyle: "#fff", lineWidth: width, lineCap: "round", lineJoin: "round" });
+    Object.assign(this.ink, {
+      strokeStyle: "#fff",
+      lineWidth: width,
+      lineCap: "round",
+      lineJoin: "round",
+    });
   }
 
   blank() {

@@ -11,8 +11,15 @@ function columns(values, numbers, share, told) {
   const made = values.map((value, i) =>
     h(
       "div",
-      { class: told(value) ? "seen-column seen-told" : "seen-column", title: `${value}: ${numbers[i]}` },
-      h("span", { class: "seen-well" }, h("span", { class: "seen-fill", style: { height: share(i) } })),
+      {
+        class: told(value) ? "seen-column seen-told" : "seen-column",
+        title: `${value}: ${numbers[i]}`,
+      },
+      h(
+        "span",
+        { class: "seen-well" },
+        h("span", { class: "seen-fill", style: { height: share(i) } }),
+      ),
       h("span", { text: value }),
     ),
   );
@@ -26,7 +33,11 @@ function bars(values, numbers, share, told) {
       "div",
       { class: told(value) ? "seen-bar seen-told" : "seen-bar" },
       h("span", { text: value }),
-      h("span", { class: "seen-lane" }, h("span", { class: "seen-fill", style: { width: share(i) } })),
+      h(
+        "span",
+        { class: "seen-lane" },
+        h("span", { class: "seen-fill", style: { width: share(i) } }),
+      ),
       h("span", { class: "number", text: String(numbers[i]) }),
     ),
   );
@@ -42,7 +53,12 @@ function row(attribute, verdicts, said) {
     "div",
     { role: "img", "aria-label": `${name} seen: ${told}` },
     h("span", { class: "label", text: name }),
-    draw(values, numbers, (i) => `${(100 * numbers[i]) / most}%`, (value) => said[name] === value),
+    draw(
+      values,
+      numbers,
+      (i) => `${(100 * numbers[i]) / most}%`,
+      (value) => said[name] === value,
+    ),
   );
 }
 
@@ -52,7 +68,9 @@ export function seenColumns(vocabulary) {
   return {
     element,
     show(verdicts, said) {
-      element.replaceChildren(...(verdicts ? vocabulary.map((attribute) => row(attribute, verdicts, said)) : []));
+      element.replaceChildren(
+        ...(verdicts ? vocabulary.map((attribute) => row(attribute, verdicts, said)) : []),
+      );
     },
   };
 }

@@ -68,9 +68,15 @@ export async function fromLink(picture) {
   return image;
 }
 
-/** A canvas as the bytes of a PNG file. */
+/** Bytes that are written as letters. */
+function bytesOf(base64) {
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+}
+
+/** A canvas as a PNG file; at once, while `canvas.toBlob` may wait for a quiet moment. */
 export function toBlob(canvas) {
-  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  const base64 = canvas.toDataURL("image/png").split(",")[1];
+  return new Blob([bytesOf(base64)], { type: "image/png" });
 }
 
 /** Save bytes to disk. */
@@ -85,12 +91,16 @@ export function save(blob, name) {
 
 /** The bytes of a sprite as it was sent. */
 export function spriteBlob(sprite) {
-  const bytes = Uint8Array.from(atob(sprite.png), (letter) => letter.charCodeAt(0));
-  return new Blob([bytes], { type: "image/png" });
+  return new Blob([bytesOf(sprite.png)], { type: "image/png" });
 }
 
 /** A name for a file made of a description. */
 export function fileName(...parts) {
   const stem = parts.filter((part) => part !== "").join("-");
-  return `${stem.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").toLowerCase() || "pictures"}.png`;
+  return `${
+    stem
+      .replace(/[^\p{L}\p{N}]+/gu, "-")
+      .replace(/^-|-$/g, "")
+      .toLowerCase() || "pictures"
+  }.png`;
 }

@@ -32,7 +32,9 @@ export class Strips {
       }),
     );
     this.element.replaceChildren(
-      ...this.rows.map((canvases, row) => h("div", { class: "strip" }, beside(row), h("div", { class: "strip-steps" }, canvases))),
+      ...this.rows.map((canvases, row) =>
+        h("div", { class: "strip" }, beside(row), h("div", { class: "strip-steps" }, canvases)),
+      ),
       ...(this.foot ? [this.foot] : []),
     );
   }
@@ -50,13 +52,17 @@ export class Strips {
   /** Mark a column, or with a row one picture of it alone. */
   mark(step, row = null) {
     this.rows.forEach((canvases, r) =>
-      canvases.forEach((canvas, i) => canvas.classList.toggle("marked", i === Math.round(step) && (row === null || r === row))),
+      canvases.forEach((canvas, i) =>
+        canvas.classList.toggle("marked", i === Math.round(step) && (row === null || r === row)),
+      ),
     );
   }
 
   /** Mark one picture of one row, and leave the other rows. */
   markRow(row, step) {
-    this.rows[row]?.forEach((canvas, i) => canvas.classList.toggle("marked", i === Math.round(step)));
+    this.rows[row]?.forEach((canvas, i) =>
+      canvas.classList.toggle("marked", i === Math.round(step)),
+    );
   }
 }
 

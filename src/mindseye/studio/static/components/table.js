@@ -15,7 +15,9 @@ function badge(run) {
 
 /** Names of the facts of all runs, in the order in which they first appear. */
 function columnsOf(runs) {
-  return [...new Set(runs.flatMap((run) => Object.keys(run.facts)))].filter((name) => name !== "state");
+  return [...new Set(runs.flatMap((run) => Object.keys(run.facts)))].filter(
+    (name) => name !== "state",
+  );
 }
 
 function valueOf(run, column) {
@@ -39,8 +41,22 @@ export function sorted(runs, column, down) {
 function head(column, sort, onSort) {
   const mine = sort.column === column;
   const arrow = mine ? (sort.down ? "↓" : "↑") : "";
-  const press = h("button", { type: "button", class: "sort", on: { click: () => onSort(column, mine && !sort.down) } }, column, h("span", { class: "sort-arrow", "aria-hidden": "true", text: arrow }));
-  return h("th", { scope: "col", "aria-sort": mine ? (sort.down ? "descending" : "ascending") : undefined }, press);
+  const press = h(
+    "button",
+    {
+      type: "button",
+      class: "sort",
+      "data-key": `sort ${column}`,
+      on: { click: () => onSort(column, mine && !sort.down) },
+    },
+    column,
+    h("span", { class: "sort-arrow", "aria-hidden": "true", text: arrow }),
+  );
+  return h(
+    "th",
+    { scope: "col", "aria-sort": mine ? (sort.down ? "descending" : "ascending") : undefined },
+    press,
+  );
 }
 
 /**
@@ -52,16 +68,51 @@ export function runTable({ runs, chosen, sort, onSort, onChoose }) {
   const cell = (run, column) => {
     const value = valueOf(run, column);
     if (column === "state") return h("td", {}, badge(run));
-    return h("td", { class: typeof value === "number" ? "number cell-number" : undefined, text: typeof value === "number" ? compact(value) : (value ?? "–") });
+    return h("td", {
+      class: typeof value === "number" ? "number cell-number" : undefined,
+      text: typeof value === "number" ? compact(value) : (value ?? "–"),
+    });
   };
   const row = (run) => {
-    const choose = h("button", { type: "button", class: "run-name", "aria-pressed": String(run.name === chosen), text: run.name, on: { click: () => onChoose(run.name) } });
-    const open = run.open ? h("span", { class: "run-open", title: "open as a model" }, icon("done"), h("span", { class: "unseen", text: "open as a model" })) : null;
-    return h("tr", { class: run.name === chosen ? "chosen" : undefined }, h("th", { scope: "row" }, choose, open), columns.slice(1).map((column) => cell(run, column)));
+    const choose = h("button", {
+      type: "button",
+      class: "run-name",
+      "data-key": `run ${run.name}`,
+      "aria-pressed": String(run.name === chosen),
+      text: run.name,
+      on: { click: () => onChoose(run.name) },
+    });
+    const open = run.open
+      ? h(
+          "span",
+          { class: "run-open", title: "open as a model" },
+          icon("done"),
+          h("span", { class: "unseen", text: "open as a model" }),
+        )
+      : null;
+    return h(
+      "tr",
+      { class: run.name === chosen ? "chosen" : undefined },
+      h("th", { scope: "row" }, choose, open),
+      columns.slice(1).map((column) => cell(run, column)),
+    );
   };
   return h(
     "div",
     { class: "table-box", tabindex: 0, role: "region", "aria-label": "Runs" },
-    h("table", { class: "table" }, h("thead", {}, h("tr", {}, columns.map((column) => head(column, sort, onSort)))), h("tbody", {}, sorted(runs, sort.column, sort.down).map(row))),
+    h(
+      "table",
+      { class: "table" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          columns.map((column) => head(column, sort, onSort)),
+        ),
+      ),
+      h("tbody", {}, sorted(runs, sort.column, sort.down).map(row)),
+    ),
   );
 }

@@ -8,6 +8,7 @@ import { runTable } from "./table.js";
 import { emptyState } from "./states.js";
 
 const EVERY = 2000;
+const AGAIN = 10000;
 
 /** @param {{goings, lines}} parts  Where it is said what goes on, and what makes the same. */
 export function trainingSection(context, { goings, lines }) {
@@ -23,12 +24,25 @@ export function trainingSection(context, { goings, lines }) {
     chosen: "step",
     onChange: (value) => context.say({ across: unless("step", value) }),
   });
-  const log = check({ label: "logarithmic", checked: false, onChange: (on) => context.say({ log: unless(false, on) }) });
+  const log = check({
+    label: "logarithmic",
+    checked: false,
+    onChange: (on) => context.say({ log: unless(false, on) }),
+  });
   const tools = h("div", { class: "plot-tools" }, unit.element, log.element);
-  const element = h("div", { class: "training" }, table, h("div", { class: "plot-head" }, title, tools), plot);
+  const element = h(
+    "div",
+    { class: "training" },
+    table,
+    h("div", { class: "plot-head" }, title, tools),
+    plot,
+  );
   let house = null;
   let run = { name: "", records: [], next: 0 };
   let timer = 0;
+  let built = "";
+  let drawn = "";
+  const watching = setInterval(refresh, AGAIN);
 
   async function load() {
     goings.busy();
@@ -43,6 +57,19 @@ export function trainingSection(context, { goings, lines }) {
     }
   }
 
+  const isLive = (name) => house.runs.some((one) => one.name === name && one.live);
+
+  /** Look for new runs, and how the others stand, without a word about it. */
+  async function refresh() {
+    if (!house || element.hidden || document.hidden) return;
+    try {
+      house = (await context.ask("runs", {})) ?? house;
+      show();
+    } catch {
+      // The next time may go better.
+    }
+  }
+
   /** The run that is looked at: the link's, else one that is live, else the newest with a log. */
   function chosen() {
     const names = house.runs.map((one) => one.name);
@@ -52,32 +79,50 @@ export function trainingSection(context, { goings, lines }) {
 
   function show() {
     const { state } = context;
-    const [column, way] = (state.sort ?? "name").split(" ");
-    const own = house.runs.filter((one) => !context.models.some((model) => model.name === one.name && model.builtin));
-    table.replaceChildren(
-      house.runs.length
-        ? runTable({
-            runs: house.runs,
-            chosen: chosen(),
-            sort: { column, down: way === "down" },
-            onSort: (next, down) => context.say({ sort: unless("name", down ? `${next} down` : next) }),
-            onChoose: (name) => context.say({ run: name }, { push: true }),
-          })
-        : "",
-      own.length ? "" : emptyState("No runs of your own yet", `Type \`mindseye train mnist-a/telbo-lean\` in a terminal; the run appears here, in the folder \`${house.folder}\`, and its curves grow while it trains.`),
-    );
+    const next = JSON.stringify([house.runs, chosen(), state.sort]);
+    if (next !== built) buildTable(state);
+    built = next;
     unit.show(state.across ?? "step");
     log.show(flag(state.log));
-    if (run.name !== chosen()) follow(chosen());
+    if (run.name !== chosen() || (isLive(run.name) && !run.live)) follow(chosen());
     else draw();
+  }
+
+  /** The table anew; what had the focus has it again. */
+  function buildTable(state) {
+    const focused = table.contains(document.activeElement)
+      ? document.activeElement.dataset.key
+      : null;
+    const [, column, way] = /^(.*?)( down)?$/.exec(state.sort ?? "name");
+    const own = house.runs.filter(
+      (one) => !context.models.some((model) => model.name === one.name && model.builtin),
+    );
+    const made = runTable({
+      runs: house.runs,
+      chosen: chosen(),
+      sort: { column, down: Boolean(way) },
+      onSort: (next, down) => context.say({ sort: unless("name", down ? `${next} down` : next) }),
+      onChoose: (name) => context.say({ run: name }, { push: true }),
+    });
+    const nothing = emptyState(
+      "No runs of your own yet",
+      `Type \`mindseye train mnist-a/telbo-lean\` in a terminal; the run appears here, in the folder \`${house.folder}\`, and its curves grow while it trains.`,
+    );
+    table.replaceChildren(house.runs.length ? made : "", own.length ? "" : nothing);
+    if (focused) table.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   }
 
   /** Read a run's log from its beginning, and go on while it is live. */
   async function follow(name) {
     clearTimeout(timer);
     run = { name, records: [], next: 0 };
+    drawn = "";
     title.textContent = name;
-    if (name) await more(name);
+    if (!name) return;
+    await more(name);
+    context.announce(
+      `${name}: ${run.records.length} records${run.live ? ", and more to come" : ""}`,
+    );
   }
 
   async function more(name) {
@@ -89,8 +134,6 @@ export function trainingSection(context, { goings, lines }) {
       lines.show(answer.lines);
       if (grown || answer.next === 0) draw();
       if (answer.live) timer = setTimeout(() => more(name), EVERY);
-      else if (grown && run.wasLive) load();
-      run.wasLive = answer.live;
     } catch (error) {
       plot.replaceChildren(emptyState(error.message, error.hint ?? ""));
     }
@@ -99,19 +142,31 @@ export function trainingSection(context, { goings, lines }) {
   function draw() {
     const { state } = context;
     const last = run.records.at(-1);
-    title.textContent = last ? `${run.name}, step ${compact(last.step)} of ${compact(run.steps)}` : run.name;
+    const next = JSON.stringify([run.name, run.next, run.live, state.across, state.log]);
+    if (next === drawn) return;
+    drawn = next;
+    title.textContent = last
+      ? `${run.name}, step ${compact(last.step)} of ${compact(run.steps)}`
+      : run.name;
     tools.hidden = !last;
     plot.replaceChildren(
       last
         ? curves(run.records, { unit: state.across ?? "step", log: flag(state.log) })
-        : emptyState("No curves", run.live ? "Its first record has not been written yet." : "This run came without its log."),
+        : emptyState(
+            "No curves",
+            run.live
+              ? "Its first record has not been written yet."
+              : "This run came without its log.",
+          ),
     );
-    if (run.live) context.announce(`${run.name} is at step ${last?.step ?? 0}`);
   }
 
   return {
     element,
     update: () => (house ? show() : load()),
-    stop: () => clearTimeout(timer),
+    stop() {
+      clearTimeout(timer);
+      clearInterval(watching);
+    },
   };
 }

@@ -14,10 +14,26 @@ const still = window.matchMedia("(prefers-reduced-motion: reduce)");
  */
 export function wayRows(context, look) {
   const { model } = context;
-  const range = h("input", { type: "range", class: "range", min: 0, max: 8, step: "any", value: 0, "aria-label": "Where on the way" });
+  const range = h("input", {
+    type: "range",
+    class: "range",
+    min: 0,
+    max: 8,
+    step: "any",
+    value: 0,
+    "aria-label": "Where on the way",
+  });
   const play = button({ sign: "play", title: "Play", onClick: toggle });
   const scrubber = h("div", { class: "scrubber" }, play, range);
-  const below = h("input", { type: "range", class: "range strip-range", min: 0, max: 8, step: "any", value: 0, "aria-label": "Where on the way, below the rows" });
+  const below = h("input", {
+    type: "range",
+    class: "range strip-range",
+    min: 0,
+    max: 8,
+    step: "any",
+    value: 0,
+    "aria-label": "Where on the way, below the rows",
+  });
   const strips = new Strips({ label: "The way between", onPick: pick, foot: below });
   const element = h("div", { class: "way" }, strips.element);
   let now = { answer: null, pictures: null, row: 0, at: 0 };
@@ -44,7 +60,12 @@ export function wayRows(context, look) {
     }
     strips.mark(now.at);
     morph(look.canvas, now.pictures, now.row, now.at, steps);
-    const where = share === 0 ? spoken(start) : share === 1 ? spoken(end) : `${Math.round(100 * share)} % of the way`;
+    const where =
+      share === 0
+        ? spoken(start)
+        : share === 1
+          ? spoken(end)
+          : `${Math.round(100 * share)} % of the way`;
     look.canvas.setAttribute("aria-label", `row ${now.row + 1}, ${where}`);
     look.note.textContent = rows > 1 ? `${where}, row ${now.row + 1}` : where;
   }
@@ -92,9 +113,15 @@ export function wayRows(context, look) {
       const share = now.answer ? now.at / (now.answer.steps - 1) : 0.5;
       now = { ...now, answer, pictures };
       strips.reserve(answer.rows, answer.steps, model.shape);
-      strips.show(pictures, (row, step) => `row ${row + 1}, step ${step + 1} of ${answer.steps} from ${spoken(answer.start)} to ${spoken(answer.end)}`);
+      strips.show(
+        pictures,
+        (row, step) =>
+          `row ${row + 1}, step ${step + 1} of ${answer.steps} from ${spoken(answer.start)} to ${spoken(answer.end)}`,
+      );
       go(share * (answer.steps - 1));
-      context.announce(`${answer.rows} rows of ${answer.steps} steps from ${spoken(answer.start)} to ${spoken(answer.end)}`);
+      context.announce(
+        `${answer.rows} rows of ${answer.steps} steps from ${spoken(answer.start)} to ${spoken(answer.end)}`,
+      );
     },
   };
 }

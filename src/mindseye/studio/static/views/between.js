@@ -12,23 +12,35 @@ import { h } from "../dom.js";
 import { flag, unless, whole } from "../state.js";
 
 export const name = "between";
+export const styles = new URL("between.css", import.meta.url).href;
 
 /** The other end if the link has none: the first attribute gets the value half-way round. */
 function otherEnd(description, vocabulary) {
   const said = read(description, vocabulary);
   const { name: first, values } = vocabulary[0];
   const at = said[first] === undefined ? 0 : values.indexOf(said[first]);
-  return write({ ...said, [first]: values[(at + Math.floor(values.length / 2)) % values.length] }, vocabulary);
+  return write(
+    { ...said, [first]: values[(at + Math.floor(values.length / 2)) % values.length] },
+    vocabulary,
+  );
 }
 
 function settingsOf(state) {
-  return { n: whole(state.rows, 6, 1, 6), steps: whole(state.steps, 9, 3, 15), seed: whole(state.seed, 0, 0) };
+  return {
+    n: whole(state.rows, 6, 1, 6),
+    steps: whole(state.steps, 9, 3, 15),
+    seed: whole(state.seed, 0, 0),
+  };
 }
 
 export function mount(root, context) {
   const { model } = context;
   const view = frame(name);
-  const ends = bothEnds(context, { onWords: say, onFile: take, onClear: (which) => context.say({ [`${which}_picture`]: null }) });
+  const ends = bothEnds(context, {
+    onWords: say,
+    onFile: take,
+    onClear: (which) => context.say({ [`${which}_picture`]: null }),
+  });
   const seed = seedField({
     seed: settingsOf(context.state).seed,
     locked: flag(context.state.lock, true),
@@ -36,8 +48,18 @@ export function mount(root, context) {
     onRoll: () => context.roll(),
     onLock: () => context.say({ lock: unless(true, !flag(context.state.lock, true)) }),
   });
-  const rows = segmented({ label: "rows", options: [1, 2, 4, 6].map((n) => [String(n), String(n)]), chosen: 6, onChange: (n) => context.say({ rows: unless(6, n) }) });
-  const steps = segmented({ label: "steps", options: [5, 7, 9, 11, 15].map((n) => [String(n), String(n)]), chosen: 9, onChange: (n) => context.say({ steps: unless(9, n) }) });
+  const rows = segmented({
+    label: "rows",
+    options: [1, 2, 4, 6].map((n) => [String(n), String(n)]),
+    chosen: 6,
+    onChange: (n) => context.say({ rows: unless(6, n) }),
+  });
+  const steps = segmented({
+    label: "steps",
+    options: [5, 7, 9, 11, 15].map((n) => [String(n), String(n)]),
+    chosen: 9,
+    onChange: (n) => context.say({ steps: unless(9, n) }),
+  });
   const tabs = sections({
     label: "What to see",
     options: [
@@ -47,24 +69,45 @@ export function mount(root, context) {
     chosen: "way",
     onChange: (section) => context.say({ section: unless("way", section) }),
   });
-  const swap = button({ sign: "swap", text: "Swap", title: "Swap the two ends", quiet: true, onClick: swapEnds });
+  const swap = button({
+    sign: "swap",
+    text: "Swap",
+    title: "Swap the two ends",
+    quiet: true,
+    onClick: swapEnds,
+  });
   const head = heading(swap);
   const large = canvasFor(model.shape, "the picture that is looked at");
   const largeNote = h("p", { class: "note large-note" });
   const look = { canvas: large, note: largeNote };
   const shown = { way: wayRows(context, look), latents: latentRows(context, look) };
-  const empty = emptyState("Two pictures make a way", "Choose a file for each end, or send pictures here: from Describe, or by a click on one in Imagine.");
+  const empty = emptyState(
+    "Two pictures make a way",
+    "Choose a file for each end, or send pictures here: from Describe, or by a click on one in Imagine.",
+  );
   const goings = status(view.stage);
   let asked = "";
 
   view.say.append(ends.element);
-  view.settings.append(block("Draw", seed.element, h("div", { class: "field pair" }, rows.element, steps.element)));
+  view.settings.append(
+    block("Draw", seed.element, h("div", { class: "field pair" }, rows.element, steps.element)),
+  );
   view.stage.prepend(head.element, tabs.element, empty, shown.way.element, shown.latents.element);
-  view.aside.append(block("Looked at", h("div", { class: "tile-frame large" }, large), shown.way.scrubber, largeNote));
+  view.aside.append(
+    block(
+      "Looked at",
+      h("div", { class: "tile-frame large" }, large),
+      shown.way.scrubber,
+      largeNote,
+    ),
+  );
   root.append(view.element);
 
   function wordsOf(state) {
-    return { start: state.description, end: state.end ?? otherEnd(state.description, model.vocabulary) };
+    return {
+      start: state.description,
+      end: state.end ?? otherEnd(state.description, model.vocabulary),
+    };
   }
 
   function say(which, said) {
@@ -88,7 +131,12 @@ export function mount(root, context) {
   function swapEnds() {
     const { start, end } = wordsOf(context.state);
     const { start_picture: first, end_picture: last } = context.state;
-    context.say({ description: end, end: start, start_picture: last ?? null, end_picture: first ?? null });
+    context.say({
+      description: end,
+      end: start,
+      start_picture: last ?? null,
+      end_picture: first ?? null,
+    });
   }
 
   /** What to ask for a state, or null where an end is missing. */
@@ -97,12 +145,17 @@ export function mount(root, context) {
     const { start_picture, end_picture } = state;
     const pictures = state.ends === "pictures";
     if (state.section === "latents") {
-      const from = pictures && start_picture ? { picture: start_picture } : { description: state.description };
+      const from =
+        pictures && start_picture ? { picture: start_picture } : { description: state.description };
       return ["traversals", { model: model.name, ...from, seed: number, steps: count }];
     }
-    if (!pictures) return ["between", { model: model.name, ...wordsOf(state), n, steps: count, seed: number }];
+    if (!pictures)
+      return ["between", { model: model.name, ...wordsOf(state), n, steps: count, seed: number }];
     if (!start_picture || !end_picture) return null;
-    return ["between", { model: model.name, start_picture, end_picture, steps: count, seed: number }];
+    return [
+      "between",
+      { model: model.name, start_picture, end_picture, steps: count, seed: number },
+    ];
   }
 
   async function redraw(endpoint, asking) {
@@ -124,8 +177,17 @@ export function mount(root, context) {
   function title(state, latents) {
     const { start, end } = wordsOf(state);
     const pictures = state.ends === "pictures";
-    if (latents) return head.show(pictures && state.start_picture ? "a picture" : spoken(start), `each row changes one of ${model.latent} latents and nothing else`);
-    return head.show(pictures ? "a picture → a picture" : `${spoken(start)} → ${spoken(end)}`, pictures ? "along a straight line between the two codes" : "each row fills in what is open in its own way");
+    if (latents)
+      return head.show(
+        pictures && state.start_picture ? "a picture" : spoken(start),
+        `each row changes one of ${model.latent} latents and nothing else`,
+      );
+    return head.show(
+      pictures ? "a picture → a picture" : `${spoken(start)} → ${spoken(end)}`,
+      pictures
+        ? "along a straight line between the two codes"
+        : "each row fills in what is open in its own way",
+    );
   }
 
   return {
@@ -134,7 +196,7 @@ export function mount(root, context) {
       const now = settingsOf(state);
       tabs.show(latents ? "latents" : "way");
       ends.show(state, wordsOf(state), latents);
-      rows.element.hidden = latents;
+      rows.element.hidden = latents || state.ends === "pictures";
       seed.show(now.seed, flag(state.lock, true));
       rows.show(now.n);
       steps.show(now.steps);

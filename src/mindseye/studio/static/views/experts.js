@@ -10,6 +10,7 @@ import { h } from "../dom.js";
 import { flag, unless } from "../state.js";
 
 export const name = "experts";
+export const styles = new URL("experts.css", import.meta.url).href;
 
 /** Which plane: what the words tell apart, where pictures vary most, or two latents. */
 function axesControl(context) {
@@ -42,14 +43,20 @@ function axesControl(context) {
     /** Say how far training pictures spread in each latent. */
     spread(dimensions) {
       for (const { select } of [across, up]) {
-        dimensions.forEach((spread, i) => (select.options[i].textContent = `z${i + 1}, spread ${spread.toFixed(2)}`));
+        dimensions.forEach(
+          (spread, i) => (select.options[i].textContent = `z${i + 1}, spread ${spread.toFixed(2)}`),
+        );
       }
     },
   };
 }
 
 function legendItem(swatch, text, more) {
-  return h("li", {}, h("span", { class: "legend-item" }, h("span", { class: `swatch ${swatch}` }), text, more));
+  return h(
+    "li",
+    {},
+    h("span", { class: "legend-item" }, h("span", { class: `swatch ${swatch}` }), text, more),
+  );
 }
 
 export function mount(root, context) {
@@ -73,10 +80,24 @@ export function mount(root, context) {
     onChange: (value) => context.say({ colour: unless(names[0], value) }),
   });
   const values = h("div", { class: "legend-values" });
-  const withPoints = check({ label: "training pictures", checked: true, onChange: (on) => context.say({ dots: unless(true, on) }) });
-  const withHoles = check({ label: "holes", checked: true, onChange: (on) => context.say({ holes: unless(true, on) }) });
+  const withPoints = check({
+    label: "training pictures",
+    checked: true,
+    onChange: (on) => context.say({ dots: unless(true, on) }),
+  });
+  const withHoles = check({
+    label: "holes",
+    checked: true,
+    onChange: (on) => context.say({ holes: unless(true, on) }),
+  });
   const missing = h("p", { class: "note missing", hidden: true });
-  const shown = h("div", {}, h("div", { class: "checks" }, withPoints.element, withHoles.element), colour.element, values);
+  const shown = h(
+    "div",
+    {},
+    h("div", { class: "checks" }, withPoints.element, withHoles.element),
+    colour.element,
+    values,
+  );
   const goings = status(view.stage);
   let answer = null;
   let asked = "";
@@ -85,7 +106,14 @@ export function mount(root, context) {
   view.settings.append(block("Draw", axes.element));
   view.stage.prepend(head.element, drawn.element);
   view.aside.append(
-    block("Experts", legend, h("p", { class: "note", text: "Point at a word to see its pull: from what the others believe without it (dashed) to the product. Rings stand at one and two standard deviations." })),
+    block(
+      "Experts",
+      legend,
+      h("p", {
+        class: "note",
+        text: "Point at a word to see its pull: from what the others believe without it (dashed) to the product. Rings stand at one and two standard deviations.",
+      }),
+    ),
     block("Training pictures", shown, missing),
   );
   root.append(view.element);
@@ -103,7 +131,9 @@ export function mount(root, context) {
       goings.done();
       show(context.state);
       view.lines.show(got.lines, got.seconds);
-      context.announce(`${got.words.length} experts of ${spoken(got.description)} in the plane of ${got.axes.names.join(" and ")}`);
+      context.announce(
+        `${got.words.length} experts of ${spoken(got.description)} in the plane of ${got.axes.names.join(" and ")}`,
+      );
     } catch (error) {
       asked = "";
       goings.trouble(error, () => redraw(context.state));
@@ -113,16 +143,25 @@ export function mount(root, context) {
   function show(state) {
     if (!answer) return;
     const attribute = Math.max(0, names.indexOf(state.colour));
-    drawn.show(answer, { attribute, withPoints: flag(state.dots, true), withHoles: flag(state.holes, true) });
+    drawn.show(answer, {
+      attribute,
+      withPoints: flag(state.dots, true),
+      withHoles: flag(state.holes, true),
+    });
     editor.show(read(answer.description, model.vocabulary));
-    head.show(spoken(answer.description), `${answer.axes.names[0]} across, ${answer.axes.names[1]} up`);
+    head.show(
+      spoken(answer.description),
+      `${answer.axes.names[0]} across, ${answer.axes.names[1]} up`,
+    );
     showLegend();
     axes.spread(answer.axes.dimensions);
     shown.hidden = answer.points.length === 0;
     missing.hidden = answer.missing === "";
     missing.replaceChildren(...marked(answer.missing));
     values.replaceChildren(
-      ...model.vocabulary[attribute].values.map((value, i) => h("span", {}, h("span", { class: "swatch swatch-dot", style: { "--hue": hue(i) } }), value)),
+      ...model.vocabulary[attribute].values.map((value, i) =>
+        h("span", {}, h("span", { class: "swatch swatch-dot", style: { "--hue": hue(i) } }), value),
+      ),
     );
   }
 
@@ -137,7 +176,10 @@ export function mount(root, context) {
         style: { "--hue": colourOf(word) },
         on: { pointerenter: on, focus: on, click: on, pointerleave: off, blur: off },
       });
-      item.append(h("span", { class: "swatch" }), h("span", { text: `${word.attribute}=${word.value}` }));
+      item.append(
+        h("span", { class: "swatch" }),
+        h("span", { text: `${word.attribute}=${word.value}` }),
+      );
       return h("li", {}, item);
     });
     const product = legendItem("swatch-product", "product: the belief");

@@ -5,11 +5,12 @@ import { seedField, segmented } from "../components/controls.js";
 import { block, frame, heading } from "../components/frame.js";
 import { canvasFor, Pictures } from "../components/sprite.js";
 import { status } from "../components/states.js";
-import { read, spoken } from "../concept.js";
-import { h, s, unique } from "../dom.js";
+import { read, spoken, write } from "../concept.js";
+import { h, s } from "../dom.js";
 import { flag, unless, whole } from "../state.js";
 
 export const name = "hierarchy";
+export const styles = new URL("hierarchy.css", import.meta.url).href;
 
 /** What a node is called: the word it drops or adds, or the whole description. */
 function caption(node) {
@@ -20,7 +21,8 @@ function caption(node) {
 
 /** What a click does, for those who do not see the graph. */
 function spokenRelation(node) {
-  if (node.relation === "parent") return `drop ${node.attribute}=${node.value}: ${spoken(node.description)}`;
+  if (node.relation === "parent")
+    return `drop ${node.attribute}=${node.value}: ${spoken(node.description)}`;
   if (node.relation === "child") return `add ${node.attribute}=${node.value}: ${node.description}`;
   return `here: ${spoken(node.description)}`;
 }
@@ -33,31 +35,62 @@ function diversityBar(share) {
   );
 }
 
-/** A concept as a button: its pictures, its word and how much they vary. */
-function nodeButton(node, pictures, shape, onMove) {
+/** A concept: its pictures, a button that goes there, and how much the pictures vary. */
+function nodeCard(node, pictures, shape, onMove) {
   const mini = Array.from({ length: node.count }, (_, i) => {
     const canvas = canvasFor(shape, `a picture of ${spoken(node.description)}`);
-    pictures.draw(canvas, node.first + i);
+    canvas.setAttribute("aria-hidden", "true"); // the four are told as one
+    pictures?.draw(canvas, node.first + i);
     return canvas;
   });
-  const word = h("span", { class: "node-word", id: unique("word"), text: caption(node) });
-  const share = h("span", { class: "number", id: unique("share"), text: node.diversity.toFixed(2) });
-  const told = h("span", { class: "unseen", id: unique("told"), text: `diversity; ${spokenRelation(node)}` });
-  return h(
+  const here = node.relation === "self";
+  const go = h(
     "button",
     {
       type: "button",
-      class: `node node-${node.relation}`,
-      "aria-labelledby": `${word.id} ${share.id} ${told.id}`,
+      class: "node-go",
       title: spokenRelation(node),
-      "aria-current": node.relation === "self" ? "true" : undefined,
-      on: { click: () => node.relation !== "self" && onMove(node.description) },
+      "aria-current": here ? "true" : undefined,
+      on: { click: () => here || onMove(node.description) },
     },
-    h("span", { class: "node-pictures" }, mini),
-    word,
-    h("span", { class: "node-diversity" }, diversityBar(node.diversity), share),
-    told,
+    caption(node),
+    h("span", { class: "unseen", text: ` (${spokenRelation(node)})` }),
   );
+  const told = `${node.count} pictures of ${spoken(node.description)}; diversity ${node.diversity.toFixed(2)}`;
+  return h(
+    "div",
+    { class: `node node-${node.relation}` },
+    h("div", { class: "node-pictures", role: "img", "aria-label": told }, mini),
+    go,
+    h(
+      "div",
+      { class: "node-diversity" },
+      diversityBar(node.diversity),
+      h("span", { class: "number", text: pictures ? node.diversity.toFixed(2) : "–" }),
+    ),
+  );
+}
+
+/** The nodes that an answer will have, so that they have their places before it comes. */
+function expected(said, vocabulary) {
+  const node = (words, relation, attribute = null, value = null) => ({
+    description: write(words, vocabulary),
+    relation,
+    attribute,
+    value,
+    first: 0,
+    count: 4,
+    diversity: 0,
+  });
+  const parents = Object.keys(said).map((one) =>
+    node({ ...said, [one]: null }, "parent", one, said[one]),
+  );
+  const children = vocabulary
+    .filter((attribute) => !(attribute.name in said))
+    .flatMap(({ name: one, values }) =>
+      values.map((value) => node({ ...said, [one]: value }, "child", one, value)),
+    );
+  return [...parents, node(said, "self"), ...children];
 }
 
 /** Children of one attribute below a bracket. */
@@ -72,7 +105,10 @@ function group(attribute, nodes, make) {
 
 function curve(from, to) {
   const middle = (from.y + to.y) / 2;
-  return s("path", { class: "edge", d: `M${from.x} ${from.y}C${from.x} ${middle} ${to.x} ${middle} ${to.x} ${to.y}` });
+  return s("path", {
+    class: "edge",
+    d: `M${from.x} ${from.y}C${from.x} ${middle} ${to.x} ${middle} ${to.x} ${to.y}`,
+  });
 }
 
 /** A place where a line of one pixel is sharp. */
@@ -83,7 +119,10 @@ function crisp(place) {
 /** A line beside the groups, for those of the second row and below. */
 function detour(from, to, gutter) {
   const above = to.y - 9;
-  return s("path", { class: "edge", d: `M${from.x} ${from.y}H${gutter + 8}q-8 0-8 8V${above - 8}q0 8 8 8H${to.x}V${to.y}` });
+  return s("path", {
+    class: "edge",
+    d: `M${from.x} ${from.y}H${gutter + 8}q-8 0-8 8V${above - 8}q0 8 8 8H${to.x}V${to.y}`,
+  });
 }
 
 /** Lines from the middle to every parent and to every bracket, measured from the page. */
@@ -97,10 +136,14 @@ function drawEdges(lattice, edges) {
     const x = side === "middle" ? box.left : box.left + box.width / 2;
     return { x: crisp(x - origin.left), y: crisp(y - origin.top) };
   };
-  const up = [...lattice.querySelectorAll(".node-parent")].map((node) => curve(place(node, "bottom"), place(self, "top")));
+  const up = [...lattice.querySelectorAll(".node-parent")].map((node) =>
+    curve(place(node, "bottom"), place(self, "top")),
+  );
   const brackets = [...lattice.querySelectorAll(".node-bracket")];
   const first = Math.min(...brackets.map((bracket) => bracket.offsetParent.offsetTop));
-  const lefts = [...brackets, self].map((element) => element.getBoundingClientRect().left - origin.left);
+  const lefts = [...brackets, self].map(
+    (element) => element.getBoundingClientRect().left - origin.left,
+  );
   const gutter = crisp(Math.max(1, Math.min(...lefts) - 16));
   const down = brackets.map((bracket) =>
     bracket.offsetParent.offsetTop > first
@@ -114,7 +157,8 @@ function drawEdges(lattice, edges) {
 /** By attribute, in the order of the answer. */
 function grouped(nodes) {
   const groups = new Map();
-  for (const node of nodes) groups.set(node.attribute, [...(groups.get(node.attribute) ?? []), node]);
+  for (const node of nodes)
+    groups.set(node.attribute, [...(groups.get(node.attribute) ?? []), node]);
   return [...groups];
 }
 
@@ -157,7 +201,13 @@ export function mount(root, context) {
   watch.observe(lattice);
 
   function question(state) {
-    return { model: model.name, description: state.description, seed: whole(state.seed, 0, 0), n: 4, product: flag(state.product) };
+    return {
+      model: model.name,
+      description: state.description,
+      seed: whole(state.seed, 0, 0),
+      n: 4,
+      product: flag(state.product),
+    };
   }
 
   async function redraw(state) {
@@ -174,28 +224,43 @@ export function mount(root, context) {
 
   function show(answer, pictures) {
     const focused = lattice.contains(document.activeElement);
-    const make = (node) => nodeButton(node, pictures, model.shape, (description) => context.say({ description }, { push: true }));
+    build(answer.nodes, pictures);
+    if (focused) lattice.querySelector(".node-self button")?.focus();
+    goings.done();
+    editor.show(read(answer.description, model.vocabulary));
+    view.lines.show(answer.lines, answer.seconds);
     const of = (relation) => answer.nodes.filter((node) => node.relation === relation);
+    tell(answer.description, of("parent").length, of("child").length, of("self")[0]);
+  }
+
+  /** Put nodes in their places; without pictures they are empty. */
+  function build(nodes, pictures) {
+    const make = (node) =>
+      nodeCard(node, pictures, model.shape, (description) =>
+        context.say({ description }, { push: true }),
+      );
+    const of = (relation) => nodes.filter((node) => node.relation === relation);
     lattice.replaceChildren(
       edges,
       h("div", { class: "node-row node-parents" }, of("parent").map(make)),
       h("div", { class: "node-row" }, of("self").map(make)),
-      h("div", { class: "node-groups" }, grouped(of("child")).map(([attribute, nodes]) => group(attribute, nodes, make))),
+      h(
+        "div",
+        { class: "node-groups" },
+        grouped(of("child")).map(([attribute, children]) => group(attribute, children, make)),
+      ),
     );
     lattice.classList.toggle("lattice-wide", of("child").length > 9);
     drawEdges(lattice, edges);
-    if (focused) lattice.querySelector(".node-self")?.focus();
-    goings.done();
-    editor.show(read(answer.description, model.vocabulary));
-    view.lines.show(answer.lines, answer.seconds);
-    tell(answer.description, of("parent").length, of("child").length, of("self")[0]);
   }
 
   function tell(description, parents, children, self) {
     const less = parents ? `${parents} with one word less` : "nothing is more abstract";
     const more = children ? `${children} with one word more` : "nothing is more concrete";
     head.show(spoken(description), `${less}, ${more}`);
-    context.announce(`${spoken(description)}: ${less}, ${more}; diversity ${self.diversity.toFixed(2)}`);
+    context.announce(
+      `${spoken(description)}: ${less}, ${more}; diversity ${self.diversity.toFixed(2)}`,
+    );
   }
 
   return {
@@ -206,7 +271,10 @@ export function mount(root, context) {
       const next = JSON.stringify(question(state));
       if (next === asked) return;
       asked = next;
-      if (!lattice.querySelector(".node")) head.show(spoken(state.description));
+      if (!lattice.querySelector(".node")) {
+        head.show(spoken(state.description));
+        build(expected(read(state.description, model.vocabulary), model.vocabulary), null);
+      }
       redraw(state);
     },
     unmount() {
@@ -218,6 +286,10 @@ export function mount(root, context) {
 function legend() {
   return block(
     "Diversity",
-    h("p", { class: "note" }, "The bar below each concept says how much its pictures differ: empty if they are equal, full if they share no ink. Drop a word and it grows."),
+    h(
+      "p",
+      { class: "note" },
+      "The bar below each concept says how much its pictures differ: empty if they are equal, full if they share no ink. Drop a word and it grows.",
+    ),
   );
 }

@@ -71,7 +71,14 @@ function drawing(context, settings) {
     onInput: (value) => context.say({ temperature: unless(1, value) }),
   });
   return {
-    element: block("Draw", seed.element, count.element, shown.element, belief.element, heat.element),
+    element: block(
+      "Draw",
+      seed.element,
+      count.element,
+      shown.element,
+      belief.element,
+      heat.element,
+    ),
     show(now) {
       seed.show(now.seed, now.locked);
       count.show(now.n);
@@ -99,10 +106,26 @@ export function mount(root, context) {
   });
   const meters = scoreMeters();
   const seen = seenColumns(model.vocabulary);
-  const grid = new PictureGrid({ label: "Imagined pictures", captions: model.judged, onPick: (index) => look(index) });
+  const grid = new PictureGrid({
+    label: "Imagined pictures",
+    captions: model.judged,
+    onPick: (index) => look(index),
+  });
   const head = heading(
-    button({ sign: "down", text: "Sheet", title: "Save the grid as one picture", quiet: true, onClick: saveSheet }),
-    button({ sign: "down", text: "Sprite", title: "Save the pictures as they were sent, pixel by pixel", quiet: true, onClick: saveSprite }),
+    button({
+      sign: "down",
+      text: "Sheet",
+      title: "Save the grid as one picture",
+      quiet: true,
+      onClick: saveSheet,
+    }),
+    button({
+      sign: "down",
+      text: "Sprite",
+      title: "Save the pictures as they were sent, pixel by pixel",
+      quiet: true,
+      onClick: saveSprite,
+    }),
   );
   const goings = status(view.stage);
   let shown = null;
@@ -113,14 +136,31 @@ export function mount(root, context) {
   view.stage.prepend(head.element, grid.box);
   view.aside.append(
     model.judged
-      ? h("div", { class: "judged" }, block("Judged by an observer", meters.element), block("What it sees", seen.element))
-      : block("Not judged", h("p", { class: "note", text: "There is no observer for these data." })),
+      ? h(
+          "div",
+          { class: "judged" },
+          block("Judged by an observer", meters.element),
+          block("What it sees", seen.element),
+        )
+      : block(
+          "Not judged",
+          h("p", { class: "note", text: "There is no observer for these data." }),
+        ),
   );
   root.append(view.element);
 
   function question(state) {
     const { n, seed, samples, product, temperature } = settingsOf(state);
-    return { model: model.name, description: state.description, n, seed, samples, product, temperature, judge: model.judged };
+    return {
+      model: model.name,
+      description: state.description,
+      n,
+      seed,
+      samples,
+      product,
+      temperature,
+      judge: model.judged,
+    };
   }
 
   async function redraw(state) {
@@ -150,7 +190,9 @@ export function mount(root, context) {
   }
 
   function title(description, open) {
-    const rest = open.length ? `${open.join(", ")} ${open.length > 1 ? "are" : "is"} left open` : "nothing is left open";
+    const rest = open.length
+      ? `${open.join(", ")} ${open.length > 1 ? "are" : "is"} left open`
+      : "nothing is left open";
     head.show(spoken(description), rest);
   }
 
@@ -158,13 +200,20 @@ export function mount(root, context) {
     if (shown) closer(context, shown.pictures, index, shown.answer);
   }
 
-  async function saveSheet() {
+  function saveSheet() {
     if (!shown) return;
-    save(await toBlob(grid.sheet(shown.pictures)), fileName(model.name, shown.answer.description, `seed ${shown.answer.seed}`));
+    save(
+      toBlob(grid.sheet(shown.pictures)),
+      fileName(model.name, shown.answer.description, `seed ${shown.answer.seed}`),
+    );
   }
 
   function saveSprite() {
-    if (shown) save(spriteBlob(shown.answer.pictures), fileName(model.name, shown.answer.description, `seed ${shown.answer.seed}`, "sprite"));
+    if (shown)
+      save(
+        spriteBlob(shown.answer.pictures),
+        fileName(model.name, shown.answer.description, `seed ${shown.answer.seed}`, "sprite"),
+      );
   }
 
   return {
@@ -178,7 +227,10 @@ export function mount(root, context) {
       asked = next;
       if (!shown) {
         grid.reserve(now.n, model.shape);
-        title(state.description, model.vocabulary.map((attribute) => attribute.name).filter((one) => !(one in said)));
+        title(
+          state.description,
+          model.vocabulary.map((attribute) => attribute.name).filter((one) => !(one in said)),
+        );
       }
       redraw(state);
     },

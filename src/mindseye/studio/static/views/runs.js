@@ -10,6 +10,7 @@ import { read, spoken } from "../concept.js";
 import { flag, unless, whole } from "../state.js";
 
 export const name = "runs";
+export const styles = new URL("runs.css", import.meta.url).href;
 
 export function mount(root, context) {
   const { model } = context;

@@ -1,0 +1,272 @@
+"""The page in a real browser: every view clicked through, by pointer and by keys."""
+
+import re
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import SHOTS
+
+pytestmark = pytest.mark.browser
+VIEWS = ["Imagine", "Hierarchy", "Experts", "Describe", "Between", "Runs"]
+FOUR = "description=digit%3D4%2C+size%3Dbig&seed=7"
+
+
+def shown(page) -> list[str]:
+    """What every picture of the page looks like, as data."""
+    page.wait_for_load_state("networkidle")
+    return page.evaluate("[...document.querySelectorAll('main canvas')].map((c) => c.toDataURL())")
+
+
+def settled(page) -> None:
+    """Wait until the first answers are shown."""
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    page.wait_for_timeout(80)
+
+
+@contextmanager
+def answered(page):
+    """What is done inside asks the server; wait until its answer is shown."""
+    with page.expect_response(re.compile("/api/")):
+        yield
+    settled(page)
+
+
+def shot(page, name: str) -> None:
+    """Keep a picture of the page, if somebody wants them."""
+    if SHOTS:
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SHOTS / f"{name}.png")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_opens_without_scrolling_and_can_be_clicked(page, address, view):
+    page.goto(f"{address}?{FOUR}")
+    page.get_by_role("navigation").get_by_role("link", name=view).click()
+    settled(page)
+    expect(page).to_have_title(re.compile(view))
+    height = page.evaluate("document.documentElement.scrollHeight")
+    assert height <= 900
+    shot(page, view.lower())
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_view_shuts_anybody_out(page, address, view, theme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.goto(f"{address}?view={view.lower()}&{FOUR}&theme={theme}")
+    settled(page)
+    found = Axe().run(page).response["violations"]
+    serious = [v for v in found if v["impact"] in ("serious", "critical")]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_phone_needs_no_sideways_scrolling(phone, address, view):
+    phone.goto(f"{address}?view={view.lower()}&{FOUR}")
+    settled(phone)
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    shot(phone, f"{view.lower()}-phone")
+
+
+# Imagine
+
+
+def test_a_click_on_a_word_draws_other_pictures(page, address):
+    page.goto(f"{address}?view=imagine&{FOUR}")
+    before = shown(page)
+    assert len(before) >= 16
+    with answered(page):
+        page.get_by_role("radio", name="6", exact=True).click()
+    assert "digit%3D6" in page.url
+    after = shown(page)
+    assert sum(a != b for a, b in zip(before, after, strict=True)) >= 12
+    expect(page.locator("#announcer")).to_contain_text("digit=6")
+
+
+def test_the_same_link_gives_the_same_pixels(page, address, browser):
+    page.goto(f"{address}?view=imagine&{FOUR}&n=9&samples=1&temperature=0.7")
+    first = shown(page)
+    other = browser.new_page()
+    other.goto(page.url)
+    assert shown(other) == first
+    other.close()
+
+
+def test_any_leaves_an_attribute_open(page, address):
+    page.goto(f"{address}?view=imagine&{FOUR}")
+    settled(page)
+    with answered(page):
+        page.get_by_role("radiogroup", name="size").get_by_role("radio", name="any").click()
+    assert "size" not in page.url
+    expect(page.get_by_role("heading", level=1)).to_have_text("digit=4")
+
+
+def test_wrong_pictures_have_a_sign_and_words_for_it(page, address):
+    page.goto(f"{address}?view=imagine&{FOUR}&n=64")
+    settled(page)
+    wrong = page.locator(".tile-wrong")
+    assert wrong.count() > 0
+    assert "as said" in wrong.first.locator("canvas").get_attribute("aria-label")
+
+
+def test_pictures_can_be_downloaded(page, address):
+    page.goto(f"{address}?view=imagine&{FOUR}")
+    settled(page)
+    for name in ("Sheet", "Sprite"):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=name).click()
+        assert waiting.value.suggested_filename.endswith(".png")
+
+
+def test_the_keyboard_reaches_everything(page, address):
+    page.goto(f"{address}?view=imagine&{FOUR}")
+    settled(page)
+    page.keyboard.press("Tab")
+    expect(page.locator(":focus")).to_have_text("Skip to the pictures")
+    chosen = page.get_by_role("radiogroup", name="digit").get_by_role("radio", name="4", exact=True)
+    chosen.focus()
+    with answered(page):
+        page.keyboard.press("ArrowRight")
+    assert "digit%3D5" in page.url
+    seed = re.search(r"seed=(\d+)", page.url)
+    with answered(page):
+        page.keyboard.press("r")
+    assert re.search(r"seed=(\d+)", page.url)[1] != seed[1]
+    for number, view in enumerate(VIEWS, 1):
+        page.keyboard.press(str(number))
+        expect(page).to_have_title(re.compile(view))
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+def test_nothing_moves_while_pictures_come(page, address):
+    page.goto(f"{address}?view=imagine&{FOUR}")
+    settled(page)
+    page.evaluate(
+        "window.shifts = 0; new PerformanceObserver((list) => { for (const each of"
+        " list.getEntries()) if (!each.hadRecentInput) window.shifts += each.value; })"
+        ".observe({type: 'layout-shift', buffered: true})"
+    )
+    for digit in ("1", "8"):
+        with answered(page):
+            page.get_by_role("radio", name=digit, exact=True).click()
+    assert page.evaluate("window.shifts") < 0.05
+
+
+def test_the_command_and_the_python_stand_below(page, address):
+    page.goto(f"{address}?view=imagine&{FOUR}")
+    settled(page)
+    expect(page.locator(".line-command")).to_have_text(
+        "mindseye imagine 'digit=4, size=big' --n 16 --seed 7"
+    )
+    page.get_by_role("button", name="Python", exact=True).click()
+    expect(page.locator(".line-python")).to_contain_text("import mindseye")
+
+
+# The others
+
+
+def test_a_click_in_the_hierarchy_moves_there(page, address):
+    page.goto(f"{address}?view=hierarchy&{FOUR}")
+    settled(page)
+    with answered(page):
+        page.get_by_role("button", name=re.compile("upright")).first.click()
+    assert "orientation%3Dupright" in page.url
+    with answered(page):
+        page.go_back()
+    assert "orientation" not in page.url
+
+
+def test_pointing_at_a_word_shows_its_pull(page, address):
+    page.goto(f"{address}?view=experts&{FOUR}")
+    settled(page)
+    page.get_by_role("button", name=re.compile("digit=4")).hover()
+    expect(page.locator(".plane-without")).to_be_visible()
+
+
+def test_an_example_is_described_and_varied(page, address):
+    page.goto(f"{address}?view=describe")
+    settled(page)
+    page.get_by_role("button", name="a big 4, top left").click()
+    page.wait_for_url(re.compile("picture="))
+    settled(page)
+    expect(page.get_by_text("Variations that keep digit=4")).to_be_visible()
+    shot(page, "described")
+
+
+def test_a_drawing_is_described(page, address):
+    page.goto(f"{address}?view=describe")
+    settled(page)
+    box = page.locator(".pad-canvas").bounding_box()
+    x, y = box["x"] + 0.75 * box["width"], box["y"] + 0.15 * box["height"]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 0.25 * box["height"], steps=8)
+    page.mouse.up()
+    page.wait_for_url(re.compile("picture="))
+    settled(page)
+    expect(page.get_by_text("Variations that keep digit=1")).to_be_visible()
+
+
+def test_the_way_between_is_walked(page, address):
+    page.goto(f"{address}?view=between&{FOUR}")
+    settled(page)
+    before = shown(page)
+    page.locator("input[type=range]").first.fill("0")
+    settled(page)
+    assert shown(page) != before
+    with answered(page):
+        page.get_by_role("tab", name="One latent at a time").click()
+    assert len(shown(page)) >= 12
+
+
+def test_runs_show_the_curves_of_the_built_in_model(page, address):
+    page.goto(f"{address}?view=runs")
+    settled(page)
+    expect(page.get_by_role("cell", name="finished")).to_be_visible()
+    assert page.locator("main svg path").count() >= 1
+    with answered(page):
+        page.get_by_role("tab", name="Compare two models").click()
+    assert len(shown(page)) >= 32
+    shot(page, "compare")
+
+
+# When things go wrong
+
+
+def test_a_wrong_word_in_a_link_is_explained(page, address):
+    page.expected.append("400")
+    page.goto(f"{address}?view=imagine&description=size%3Dbigg")
+    settled(page)
+    expect(page.get_by_role("alert")).to_contain_text("Did you mean 'big'?")
+
+
+def test_an_error_is_told_and_can_be_tried_again(page, address):
+    page.expected.append("400")
+    page.goto(f"{address}?view=imagine&{FOUR}")
+    settled(page)
+    page.route(
+        "**/api/imagine*",
+        lambda route: route.fulfill(
+            status=400, json={"message": "This went wrong.", "hint": "Do that."}
+        ),
+    )
+    page.get_by_role("radio", name="1", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("This went wrong.")
+    expect(page.get_by_role("alert")).to_contain_text("Do that.")
+    page.unroute("**/api/imagine*")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
+def test_the_api_is_documented_on_a_page(page, address):
+    page.goto(f"{address}docs")
+    settled(page)
+    assert page.locator(".api-route").count() >= 11
+    shot(page, "api")
