@@ -16,6 +16,7 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -57,9 +58,16 @@ def main() -> None:
             report[f"{options.clients} clients, {n} pictures, {way}"] = found
             print(f"{options.clients} clients, {n} pictures, {way}: {_told(found)}", flush=True)
     with server(64) as port:
-        found = asyncio.run(slow_and_gone(port, options.seconds / 4))
-    report["beside clients that are slow or leave"] = found
-    print(f"beside clients that are slow or leave: {_told(found)}", flush=True)
+        good = asyncio.run(crowd(port, 16, 8, options.seconds / 3))
+        found = asyncio.run(slow_and_gone(port, options.seconds / 3))
+    for name, each in (
+        ("8 clients", good),
+        ("8 clients beside slow ones and ones that leave", found),
+    ):
+        report[name] = each
+        print(f"{name}: {_told(each)}", flush=True)
+    report["a training beside 32 clients"] = found = beside_training(options.seconds / 3)
+    print(f"a training beside 32 clients: {_told(found)}", flush=True)
     if options.json:
         options.json.write_text(json.dumps(report, indent=2) + "\n")
 
@@ -120,7 +128,7 @@ async def crowd(port: int, n: int, clients: int, seconds: float) -> dict[str, An
 
 async def slow_and_gone(port: int, seconds: float) -> dict[str, Any]:
     """What eight good clients get while others read nothing, or leave before their answer."""
-    slow = [await Client.to(port) for _ in range(16)]
+    slow = [await Client.to(port) for _ in range(4)]
     for client in slow:
         client.ask(_path(64, 1))  # and never read
     leaving = asyncio.create_task(_leave(port, seconds))
@@ -138,6 +146,37 @@ async def _leave(port: int, seconds: float) -> None:
         client.ask(_path(16, 2))
         await asyncio.sleep(0.05)
         client.close()
+
+
+def beside_training(seconds: float) -> dict[str, float]:
+    """Steps a second of a small training, alone and while 32 clients ask."""
+    command = [sys.executable, "-c", "from mindseye.cli import main; main()", "train"]
+    settings = ["source=digits", "steps=100000", "log_every=5", "checkpoint_every=100000"]
+    words = ["mnist-a/telbo-lean", *(word for s in settings for word in ("--set", s))]
+    with (
+        tempfile.TemporaryDirectory() as home,
+        subprocess.Popen([*command, *words], cwd=home, stderr=subprocess.DEVNULL) as training,
+    ):
+        log = Path(home) / "runs" / "00000-mnist-a-telbo-lean" / "log.jsonl"
+        while not log.is_file() or not log.read_text():
+            time.sleep(0.2)
+        alone = _steps(log, seconds)
+        with server(64) as port:
+            before = time.perf_counter(), _step(log)
+            asyncio.run(crowd(port, 16, 32, seconds))
+            rate = (_step(log) - before[1]) / (time.perf_counter() - before[0])
+        training.terminate()
+    return {"steps/s alone": alone, "steps/s beside": rate, "ratio": rate / alone}
+
+
+def _steps(log: Path, seconds: float) -> float:
+    before = _step(log)
+    time.sleep(seconds)
+    return (_step(log) - before) / seconds
+
+
+def _step(log: Path) -> int:
+    return json.loads(log.read_text().strip().splitlines()[-1])["step"]
 
 
 class Client:

@@ -121,9 +121,8 @@ def shelf_of(
     """The runs that were named, then built-in models; if none was, all finished runs too."""
     builtin = list_runs(BUILTIN)
     others = [] if named else [run for run in reversed(list_runs(runs)) if run.finished]
-    every = dict.fromkeys([*named, *builtin, *others])
-    models = [run for run in every if _imagines(run)]
-    return Shelf([Opened(run, device, data) for run in models], runs)
+    more = [run for run in (*builtin, *others) if _imagines(run)]
+    return Shelf([Opened(run, device, data) for run in dict.fromkeys([*named, *more])], runs)
 
 
 def _imagines(run: Run) -> bool:

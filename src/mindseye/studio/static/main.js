@@ -252,17 +252,15 @@ class Studio {
   }
 
   buildFoot() {
-    document
-      .getElementById("foot")
-      .replaceChildren(
-        h("span", { text: `mindseye ${this.house.version}` }),
-        h("a", { href: "/docs", text: "the API" }),
-        h("button", { type: "button", class: "plain", text: "keys", on: { click: this.openKeys } }),
-        h("span", {
-          class: "foot-end",
-          text: "The address of this page makes these pictures again.",
-        }),
-      );
+    document.getElementById("foot").replaceChildren(
+      h("span", { text: `mindseye ${this.house.version}` }),
+      h("a", { href: "/docs", text: "the API" }),
+      h("button", { type: "button", class: "plain", text: "keys", on: { click: this.openKeys } }),
+      h("span", {
+        class: "foot-end",
+        text: "The address of this page makes these pictures again.",
+      }),
+    );
   }
 
   /** A number key was pressed. */

@@ -27,16 +27,21 @@ function spokenRelation(node) {
   return `here: ${spoken(node.description)}`;
 }
 
-function diversityBar(share) {
+/** The bits that are open if nothing is said and all values are equally likely. */
+function allBits(vocabulary) {
+  return vocabulary.reduce((total, { values }) => total + Math.log2(values.length), 0);
+}
+
+function openBar(share) {
   return h(
     "span",
-    { class: "diversity" },
-    h("span", { class: "diversity-fill", style: { width: `${100 * share}%` } }),
+    { class: "open-bar" },
+    h("span", { class: "open-fill", style: { width: `${100 * Math.min(1, share)}%` } }),
   );
 }
 
-/** A concept: its pictures, a button that goes there, and how much the pictures vary. */
-function nodeCard(node, pictures, shape, onMove) {
+/** A concept: its pictures, a button that goes there, and how much it leaves open. */
+function nodeCard(node, pictures, { shape, vocabulary }, onMove) {
   const mini = Array.from({ length: node.count }, (_, i) => {
     const canvas = canvasFor(shape, `a picture of ${spoken(node.description)}`);
     canvas.setAttribute("aria-hidden", "true"); // the four are told as one
@@ -56,7 +61,7 @@ function nodeCard(node, pictures, shape, onMove) {
     caption(node),
     h("span", { class: "unseen", text: ` (${spokenRelation(node)})` }),
   );
-  const told = `${node.count} pictures of ${spoken(node.description)}; diversity ${node.diversity.toFixed(2)}`;
+  const told = `${node.count} pictures of ${spoken(node.description)}; ${node.bits.toFixed(1)} bits are open`;
   return h(
     "div",
     { class: `node node-${node.relation}` },
@@ -64,9 +69,9 @@ function nodeCard(node, pictures, shape, onMove) {
     go,
     h(
       "div",
-      { class: "node-diversity" },
-      diversityBar(node.diversity),
-      h("span", { class: "number", text: pictures ? node.diversity.toFixed(2) : "–" }),
+      { class: "node-open", title: `Its pictures differ by ${node.diversity.toFixed(2)} of 1.` },
+      openBar(node.bits / allBits(vocabulary)),
+      h("span", { class: "number", text: pictures ? `${node.bits.toFixed(1)} bits` : "–" }),
     ),
   );
 }
@@ -81,6 +86,7 @@ function expected(said, vocabulary) {
     first: 0,
     count: 4,
     diversity: 0,
+    bits: 0,
   });
   const parents = Object.keys(said).map((one) =>
     node({ ...said, [one]: null }, "parent", one, said[one]),
@@ -236,7 +242,7 @@ export function mount(root, context) {
   /** Put nodes in their places; without pictures they are empty. */
   function build(nodes, pictures) {
     const make = (node) =>
-      nodeCard(node, pictures, model.shape, (description) =>
+      nodeCard(node, pictures, model, (description) =>
         context.say({ description }, { push: true }),
       );
     const of = (relation) => nodes.filter((node) => node.relation === relation);
@@ -259,7 +265,7 @@ export function mount(root, context) {
     const more = children ? `${children} with one word more` : "nothing is more concrete";
     head.show(spoken(description), `${less}, ${more}`);
     context.announce(
-      `${spoken(description)}: ${less}, ${more}; diversity ${self.diversity.toFixed(2)}`,
+      `${spoken(description)}: ${less}, ${more}; ${self.bits.toFixed(1)} bits are open`,
     );
   }
 
@@ -285,11 +291,11 @@ export function mount(root, context) {
 
 function legend() {
   return block(
-    "Diversity",
+    "Left open",
     h(
       "p",
       { class: "note" },
-      "The bar below each concept says how much its pictures differ: empty if they are equal, full if they share no ink. Drop a word and it grows.",
+      "The bar below each concept says how many bits it leaves open, by the model's own words for what it imagines. Drop a word and it grows.",
     ),
   );
 }
