@@ -50,16 +50,17 @@ def test_nothing_said_has_no_experts(mind):
 
 
 def test_the_prior_is_a_unit_circle_in_every_plane(mind):
-    for axes in ("pca", "0,5", (3, 1)):
-        chosen = plane(torch.randn(50, 12, generator=torch.Generator().manual_seed(0)), axes)
+    latents = torch.randn(50, 12, generator=torch.Generator().manual_seed(0))
+    for axes in ("words", "pca", "0,5", "3, 1"):
+        chosen = plane(mind, mind.concept("digit=4"), latents, axes)
         drawn = ellipse(torch.zeros(12), torch.ones(12), chosen.axes)
         assert drawn[:4] == pytest.approx((0, 0, 1, 1), abs=1e-5)
 
 
-def test_components_are_where_points_vary_most():
-    points = torch.randn(4000, 6, generator=torch.Generator().manual_seed(1))
-    points *= torch.tensor([1.0, 0.1, 3.0, 0.1, 0.1, 0.1])
-    axes = plane(points).axes
+def test_components_are_where_points_vary_most(mind):
+    points = torch.randn(4000, 12, generator=torch.Generator().manual_seed(1))
+    points *= torch.tensor([1.0, 0.1, 3.0] + [0.1] * 9)
+    axes = plane(mind, mind.concept(""), points, "pca").axes
     assert axes[0, 2] == pytest.approx(1, abs=0.01)
     assert axes[1, 0] == pytest.approx(1, abs=0.01)
     torch.testing.assert_close(axes @ axes.T, torch.eye(2), atol=1e-5, rtol=0)
@@ -74,9 +75,9 @@ def test_an_ellipse_has_the_axes_of_its_gaussian():
 
 
 @pytest.mark.parametrize("axes", ["", "0", "0,0", "0,99", "a,b", "0,1,2", "-1,2"])
-def test_what_is_no_plane_is_refused(axes):
-    with pytest.raises(UsageError, match="is not 'pca' or two of 0 to 2"):
-        plane(torch.zeros(4, 3), axes)
+def test_what_is_no_plane_is_refused(mind, axes):
+    with pytest.raises(UsageError, match="is not 'words', 'pca' or two of 0 to 11"):
+        plane(mind, mind.concept(""), torch.zeros(4, 12), axes)
 
 
 def test_telling_dimensions_are_those_the_words_move(mind):

@@ -89,20 +89,39 @@ def experts(mind: Mind, concept: Concept) -> list[Expert]:
     return found
 
 
-def plane(latents: Tensor, axes: str | Sequence[int] = "pca") -> Plane:
-    """The plane of two latent dimensions, (0, 3) or "0,3", or where latents `(N, D)` vary most."""
-    size = latents.shape[1]
+def plane(mind: Mind, concept: Concept, latents: Tensor, axes: str = "words") -> Plane:
+    """The plane to look at a belief in.
+
+    Arguments:
+        mind: Whose latent space it is.
+        concept: What is said.
+        latents: Of training pictures, `(N, D)`.
+        axes: "words", the two dimensions that say most about the concept; "pca", where the latents
+            vary most; or two dimensions, such as "0,3".
+    """
+    if axes == "words":
+        return _along(mind, telling(mind, concept))
     if axes == "pca":
-        if len(latents) < 2:
-            return plane(latents, (0, 1))
-        _, _, rows = torch.linalg.svd(latents - latents.mean(0), full_matrices=False)
-        signs = rows.gather(1, rows.abs().argmax(1, keepdim=True)).sign()
-        return Plane(("component 1", "component 2"), (rows * signs)[:2])
-    texts = axes.split(",") if isinstance(axes, str) else [str(k) for k in axes]
+        return _components(latents) if len(latents) > 1 else _along(mind, (0, 1))
+    size, texts = mind.model.latent, axes.split(",")
     chosen = [int(text) for text in texts if text.strip().isdecimal()]
-    if len(texts) != 2 or len(set(chosen)) != 2 or not all(0 <= k < size for k in chosen):
-        raise UsageError(f"`axes={axes!r}` is not 'pca' or two of 0 to {size - 1}, such as '0,1'.")
-    return Plane((f"z{chosen[0] + 1}", f"z{chosen[1] + 1}"), torch.eye(size)[chosen])
+    if len(texts) != 2 or len(set(chosen)) != 2 or max(chosen) >= size:
+        raise UsageError(
+            f"`axes={axes!r}` is not 'words', 'pca' or two of 0 to {size - 1}, such as '0,1'."
+        )
+    return _along(mind, chosen)
+
+
+def _along(mind: Mind, dimensions: Sequence[int]) -> Plane:
+    first, second = dimensions
+    return Plane((f"z{first + 1}", f"z{second + 1}"), torch.eye(mind.model.latent)[[first, second]])
+
+
+def _components(latents: Tensor) -> Plane:
+    """The two principal components, each turned so that its largest entry is positive."""
+    _, _, rows = torch.linalg.svd(latents - latents.mean(0), full_matrices=False)
+    signs = rows.gather(1, rows.abs().argmax(1, keepdim=True)).sign()
+    return Plane(("component 1", "component 2"), (rows * signs)[:2])
 
 
 def telling(mind: Mind, concept: Concept) -> tuple[int, int]:

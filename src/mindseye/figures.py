@@ -13,7 +13,7 @@ from torch import Tensor
 from mindseye.concepts import Concept, Vocabulary
 from mindseye.data import Batch, Dataset
 from mindseye.errors import UsageError
-from mindseye.explore import ellipse, experts, plane, telling
+from mindseye.explore import ellipse, experts, plane
 from mindseye.imagine import Imagined, Mind
 from mindseye.labels import decode
 from mindseye.sheets import (
@@ -153,7 +153,7 @@ def traversal_sheet(values: Sequence[float], pictures: Tensor, title: str) -> Im
 
 def experts_plane(mind: Mind, concept: Concept, latents: Tensor, axes: str = "words") -> Image:
     """The prior, an expert for each word and their product, over training pictures (Figure 2)."""
-    chosen = plane(latents, telling(mind, concept) if axes == "words" else axes)
+    chosen = plane(mind, concept, latents, axes)
     size, belief = mind.model.latent, mind.belief(concept)
     grey, dark = PALETTE[-1], (0.1, 0.1, 0.1)
     outlines = [

@@ -104,6 +104,30 @@ def test_the_ladder_and_the_way_between_are_pictures(mindseye, folder):
     refused(mindseye("imagine", "3", "--to", "8", "--ladder"), "ask for one")
 
 
+def test_what_surrounds_a_belief_is_drawn(mindseye, folder):
+    assert mindseye("imagine", "3, big", "--lattice", "--n", "2", "--out", "l.png")[0] == 0
+    assert mindseye("imagine", "3, big", "--traverse", "--out", "t.png")[0] == 0
+    lattice, dimensions = size_of(folder / "l.png"), size_of(folder / "t.png")
+    assert lattice[1] > 9 * 64  # 2 parents, itself, 7 children
+    assert dimensions[0] > 9 * 64
+    assert dimensions[1] > 12 * 64
+    code, _, err = mindseye("experts", "digit=3, size=big", "--out", "e.png")
+    assert code == 0, err
+    assert "mindseye data get mnist" in err  # said, and drawn without them
+    assert size_of(folder / "e.png")[0] > 700
+    refused(mindseye("experts", "3", "--points", "0", "--axes", "0,99"), "two of 0 to 11")
+
+
+def test_two_picture_files_have_a_way_between_them(mindseye, folder):
+    assert mindseye("imagine", "3", "-n", "2", "--files", "--out", "two.png")[0] == 0
+    ends = ["two/0000.png", "two/0001.png"]
+    code, _, err = mindseye("imagine", ends[0], "--to", ends[1], "--out", "way.png")
+    assert code == 0, err
+    assert size_of(folder / "way.png")[0] > 9 * 64
+    assert mindseye("imagine", ends[0], "--traverse", "--out", "d.png")[0] == 0
+    refused(mindseye("imagine", "3", "--to", ends[1]), "Only one end is a picture")
+
+
 @pytest.mark.parametrize(
     ("description", "words"),
     [

@@ -44,11 +44,12 @@ def experts(
     run = find(model)
     mind = run.mind()
     concept, latents = mind.concept(description), torch.zeros(0, mind.model.latent)
-    try:
-        train = run.recipe.data.open("train", folder=data)
-        latents = latents_of(mind, train.examples(torch.arange(points))) if points else latents
-    except MindseyeError as error:
-        note(f"No training pictures beneath: {error}")
+    if points:
+        try:
+            train = run.recipe.data.open("train", folder=data)
+            latents = latents_of(mind, train.examples(torch.arange(points)))
+        except MindseyeError as error:
+            note(f"No training pictures beneath: {error}")
     path = Path(out or f"imagined/experts-{'-'.join(concept.values.values()) or 'prior'}.png")
     save_picture(path, experts_plane(mind, concept, latents, axes))
     if json:

@@ -49,8 +49,7 @@ def _drawn(
     training = opened.training
     known = isinstance(training, Training)
     latents = training.latents if known else torch.zeros(0, mind.model.latent)
-    chosen = explore.telling(mind, concept) if axes == "words" else axes
-    plane = explore.plane(latents, chosen)
+    plane = explore.plane(mind, concept, latents, axes)
     flat = latents @ plane.axes.T
 
     def ellipse(mean: Tensor, stddev: Tensor) -> schemas.Ellipse:
