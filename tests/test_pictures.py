@@ -243,7 +243,7 @@ def test_npz_bomb_is_refused_unopened(monkeypatch):
         (np.zeros((0, 4)), r"shape \(1, 0, 4\)"),
         (np.zeros((4, 4), np.int64), "array of int64; expected uint8, uint16, bool or a float"),
         (np.zeros((4, 4), complex), "array of complex128"),
-        (np.array([[None]]), "Object arrays cannot be loaded"),
+        (np.array([[None]]), "cannot be read"),
     ],
 )
 def test_arrays_that_are_no_pictures_are_refused(array, message):
@@ -325,7 +325,7 @@ def test_a_name_with_a_zero_byte_is_refused():
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP"])
 def test_a_truncated_file_is_refused(format):
     data = encoded(Image.fromarray(colours(64, 64)), format)
-    with pytest.raises(DataError, match="The picture cannot be read as a picture") as caught:
+    with pytest.raises(DataError, match="The picture cannot be read") as caught:
         read_picture(data[: len(data) // 2], (3, 8, 8))
     assert "\n" not in str(caught.value)
 

@@ -34,7 +34,11 @@ MAX_BYTES = 256 * 2**20
 
 
 def read_picture(
-    source: str | Path | bytes, shape: tuple[int, int, int], *, max_pixels: int = MAX_PIXELS
+    source: str | Path | bytes,
+    shape: tuple[int, int, int],
+    *,
+    max_pixels: int = MAX_PIXELS,
+    arrays: bool = True,
 ) -> np.ndarray:
     """Read a file, or the bytes of one, as a picture: float32 `(C, H, W)` in [0, 1].
 
@@ -46,12 +50,15 @@ def read_picture(
         source: A path, or the contents of a file.
         shape: The shape wanted, `(C, H, W)`.
         max_pixels: The largest picture to decode.
+        arrays: Whether files of arrays are read too; they may unpack to much more than they are.
     """
     if len(shape) != 3 or shape[0] not in (1, 3) or min(shape) < 1:
         raise UsageError(f"`shape={shape}` is not (C, H, W) with C = 1 or 3 and H, W ≥ 1.")
     channels, height, width = shape
-    with _refused("The picture" if isinstance(source, bytes) else str(source)):
+    with _refused(_BYTES if isinstance(source, bytes) else str(source)):
         data = source if isinstance(source, bytes) else _contents(Path(source))
+        if not arrays and data.startswith(_ARRAYS):
+            raise _Unfit("is a file of arrays, which is not read here.")
         planes = _planes(data, channels, max(height, width), max_pixels)
         return np.stack([_fitted(plane, height, width) for plane in planes])
 
@@ -103,7 +110,9 @@ _PLUGINS = {
     b"II*\0": "Tiff",
     b"MM\0*": "Tiff",
 }
+_BYTES = "The picture"
 _NPZ = b"PK\x03\x04"
+_ARRAYS = (b"\x93NUMPY", _NPZ)
 _SHAPES = "(H, W), (1, H, W) or (3, H, W)"
 _TURNS: dict[int, Any] = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}  # EXIF to Image.Transpose
 _TOPS = {"bool": 1, "uint8": 255, "uint16": 65535}
@@ -126,6 +135,8 @@ def _refused(name: str) -> Iterator[None]:
     except _Unfit as error:
         raise DataError(f"{name} {error.args[0]}", *error.args[1:]) from None
     except Exception as error:
+        if name == _BYTES:  # from anywhere: what a decoder says about them is nobody's business
+            raise DataError(f"{name} cannot be read; it is damaged.") from error
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(f"{name} cannot be read as a picture ({reason}).") from error
 
@@ -144,7 +155,7 @@ def _planes(data: bytes, channels: int, side: int, max_pixels: int) -> list[Imag
     """One `L` (0…255) or `F` (0…1) image for each channel, not yet resized."""
     if not data:
         raise _Unfit("is empty (0 bytes).")
-    if data.startswith((b"\x93NUMPY", _NPZ)):
+    if data.startswith(_ARRAYS):
         return _array_planes(_array(data), channels, max_pixels)
     image = _opened(data)
     _check_size(image.size, max_pixels)

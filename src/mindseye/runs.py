@@ -160,9 +160,14 @@ class Run:
             f"{self.path} has no weights yet.", f"`mindseye resume {self.path}` trains it."
         )
 
-    def mind(self, observer: str | None = None) -> Mind:
-        """The trained model with its verbs."""
-        model = self.model()
+    def mind(self, observer: str | None = None, *, outline: bool = False) -> Mind:
+        """The trained model with its verbs.
+
+        Arguments:
+            observer: Who judges; the built-in observer of its data if not given.
+            outline: Without weights: it says what it knows and what it can do, and does nothing.
+        """
+        model = blank(self.recipe) if outline else self.model()
         if not isinstance(model, JointVAE):
             raise UsageError(
                 f"{self.path} is an observer: it judges pictures and imagines none.",

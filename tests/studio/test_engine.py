@@ -66,7 +66,7 @@ def test_those_who_want_no_verdict_get_none(mind, engine):
 def test_a_mistake_reaches_the_one_who_made_it(mind, engine):
     with pytest.raises(UsageError, match="temperature"):
         asyncio.run(engine.pictures(mind, [Query(mind.concept(""), 1, temperature=-1.0)]))
-    assert asyncio.run(engine.run(lambda: 7)) == 7
+    assert asyncio.run(engine.run(lambda: 7)).value == 7
 
 
 def test_a_full_queue_turns_away_at_once(engine):
@@ -110,11 +110,73 @@ def test_nobody_waits_longer_than_their_patience_and_what_they_asked_is_dropped(
     assert done == []
 
 
+def test_whoever_leaves_makes_room_at_once():
+    engine = Engine(room=3)
+
+    async def leaving():
+        go = threading.Event()
+        first = asyncio.create_task(engine.run(lambda: go.wait(10)))
+        await asyncio.sleep(0.05)
+        others = [asyncio.create_task(engine.run(lambda: None)) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        assert engine.full
+        for other in others:
+            other.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        assert not engine.full
+        go.set()
+        await first
+
+    asyncio.run(leaving())
+    engine.close()
+
+
+def test_a_loop_that_is_closed_does_not_end_the_thread():
+    engine, go = Engine(), threading.Event()
+    loop = asyncio.new_event_loop()
+
+    async def ask():
+        asyncio.ensure_future(engine.run(lambda: go.wait(10)))  # noqa: RUF006 nobody waits for it
+        await asyncio.sleep(0.05)
+
+    loop.run_until_complete(ask())
+    for task in asyncio.all_tasks(loop):
+        task.cancel()
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+    go.set()
+    assert asyncio.run(engine.run(lambda: 3)).value == 3
+    engine.close()
+
+
+def test_one_mistake_spares_the_others_that_were_answered_with_it(mind, engine):
+    good, bad = Query(mind.concept("digit=4"), 2), Query(mind.concept(""), 2, temperature=-1.0)
+
+    async def both():
+        started, go = threading.Event(), threading.Event()
+
+        def hold():
+            started.set()
+            go.wait(10)
+
+        blocked = asyncio.create_task(engine.run(hold))
+        await asyncio.to_thread(started.wait, 10)
+        asked = [asyncio.create_task(engine.pictures(mind, [query])) for query in (good, bad)]
+        await asyncio.sleep(0.05)
+        go.set()
+        await blocked
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    fine, wrong = asyncio.run(both())
+    assert len(fine[0].imagined.means) == 2
+    assert isinstance(wrong, UsageError)
+
+
 def test_a_closed_engine_takes_nothing_more():
     engine = Engine()
     engine.close()
     with pytest.raises(Busy):
         asyncio.run(engine.run(lambda: 1))
     engine.start()
-    assert asyncio.run(engine.run(lambda: 1)) == 1
+    assert asyncio.run(engine.run(lambda: 1)).value == 1
     engine.close()

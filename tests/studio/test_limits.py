@@ -1,7 +1,8 @@
 """What a request may cost, and who may ask."""
 
-import asyncio
+from io import BytesIO
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
@@ -39,7 +40,18 @@ def test_everything_forbids_what_the_page_does_not_need(client, path):
     assert "access-control-allow-origin" not in headers
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "", "127.0.0.1.evil"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:8765",
+        "",
+        "127.0.0.1.evil",
+        "127.0.0.1:evil",
+        "[::1]evil",
+        "[::1",
+    ],
+)
 def test_a_stranger_to_whom_the_name_points_is_refused(client, host):
     assert client.get("/api/models", headers={"host": host}).status_code == 421
 
@@ -49,6 +61,30 @@ def test_this_machine_is_known_by_its_names(opened, host):
     app = make_app(Shelf([opened]), hosts=LOCAL)
     with TestClient(app) as client:
         assert client.get("/api/runs", headers={"host": host}).status_code == 200
+
+
+def test_a_page_from_elsewhere_may_not_make_it_compute(client):
+    answer = client.get("/api/imagine", headers={"sec-fetch-site": "cross-site"})
+    assert answer.status_code == 403
+    assert client.get("/api/runs", headers={"sec-fetch-site": "same-origin"}).status_code == 200
+
+
+def test_what_goes_wrong_has_our_headers_too(client, monkeypatch):
+    def broken(*_):
+        raise RuntimeError
+
+    monkeypatch.setattr("mindseye.studio.views.imagine.answered", broken)
+    answer = client.get("/api/imagine", params={"n": 1})
+    assert answer.status_code == 500
+    assert answer.headers["content-security-policy"] == HEADERS["content-security-policy"]
+
+
+def test_a_file_of_arrays_is_not_unpacked(client):
+    file = BytesIO()
+    np.savez_compressed(file, x=np.zeros((1, 4000, 4000), np.float32))
+    answer = client.post("/api/pictures", content=file.getvalue())
+    assert answer.status_code == 400
+    assert "arrays" in answer.json()["message"]
 
 
 def test_a_full_queue_answers_429_at_once_and_the_page_still_comes(opened):
@@ -80,24 +116,10 @@ def test_a_run_folder_can_bring_no_code(tmp_path):
     with TestClient(app, raise_server_exceptions=False) as client:
         answer = client.get("/api/imagine")
     assert answer.status_code == 400
-    assert answer.json()["message"].startswith("weights.safetensors")
+    assert answer.json()["message"].startswith("00000-evil/weights.safetensors")
     assert str(tmp_path) not in answer.text
 
 
 def test_a_port_that_is_taken_says_so():
     with listening("127.0.0.1", 0) as taken, pytest.raises(UsageError, match="cannot be used"):
         listening("127.0.0.1", taken.getsockname()[1])
-
-
-def test_a_client_that_leaves_blocks_nobody():
-    """Its answer is dropped, and the next one is served."""
-    engine, done = Engine(), []
-
-    async def leaves():
-        task = asyncio.create_task(engine.run(lambda: done.append("nobody waits")))
-        await asyncio.sleep(0)
-        task.cancel()
-        return await engine.run(lambda: 2)
-
-    assert asyncio.run(leaves()) == 2
-    engine.close()

@@ -47,6 +47,10 @@ def imagine(
     traverse: Annotated[
         bool, typer.Option("--traverse", help="A row for each latent dimension, changed alone.")
     ] = False,
+    steps: Annotated[
+        int, typer.Option(min=2, max=64, help="Pictures of a row of --to or --traverse.")
+    ] = 9,
+    span: Annotated[float, typer.Option(min=0.1, max=10, help="How far --traverse goes.")] = 3.0,
     product: Annotated[
         bool,
         typer.Option(
@@ -79,9 +83,9 @@ def imagine(
     _check_one(to is not None, ladder, lattice, traverse)
     judge = judge and mind.can_judge
     if to is not None:
-        report = _between(mind, description, to, n, seed, out)
+        report = _between(mind, description, to, n, steps, seed, out)
     elif traverse:
-        report = _traversals(mind, description, seed, out)
+        report = _traversals(mind, description, steps, span, seed, out)
     elif lattice:
         report = _lattice(mind, mind.concept(description), min(n, 12), seed, out, fill=not product)
     elif ladder:
@@ -134,7 +138,7 @@ def _ladder(
 
 
 def _between(
-    mind: Mind, start: str, end: str, n: int, seed: int, out: str | None
+    mind: Mind, start: str, end: str, n: int, steps: int, seed: int, out: str | None
 ) -> dict[str, Any]:
     """Rows of pictures on the way from one description to another, or one picture to another."""
     from mindseye.explore import way
@@ -146,12 +150,12 @@ def _between(
         raise UsageError("Only one end is a picture.", "Give two descriptions or two pictures.")
     if all(files):
         first, last = (_latent(mind, path) for path in (start, end))
-        pictures, concept, goal = way(mind, first, last), mind.concept(""), end
+        pictures, concept, goal = way(mind, first, last, steps), mind.concept(""), end
         path = _target(out, f"{Path(start).stem}-to-{Path(end).stem}")
         title = f"{Path(start).name}  →  {Path(end).name}"
     else:
         concept, other = mind.concept(start), mind.concept(end)
-        pictures, goal = mind.between(concept, other, n=min(n, 6), seed=seed), str(other)
+        pictures, goal = mind.between(concept, other, steps, min(n, 6), seed), str(other)
         path = _target(out, f"{_stem(concept, seed)}-to-{_stem(other, seed)}")
         title = f"{concept}  →  {other}"
     save_picture(path, between_sheet(title, pictures))
@@ -159,7 +163,9 @@ def _between(
     return _report(mind, concept, seed, count, path) | {"to": goal}
 
 
-def _traversals(mind: Mind, description: str, seed: int, out: str | None) -> dict[str, Any]:
+def _traversals(
+    mind: Mind, description: str, steps: int, span: float, seed: int, out: str | None
+) -> dict[str, Any]:
     """One row for every latent dimension."""
     from mindseye.explore import traversals
     from mindseye.figures import traversal_sheet
@@ -172,7 +178,7 @@ def _traversals(mind: Mind, description: str, seed: int, out: str | None) -> dic
     else:
         z = mind.imagined(concept, 1, seed, temperature=0).latents[0]
         title = str(concept) if concept.level else "nothing said"
-    values, pictures = traversals(mind, z)
+    values, pictures = traversals(mind, z, steps, span)
     stem = Path(description).stem if picture else _stem(concept, seed)
     path = _target(out, f"{stem}-dimensions")
     save_picture(path, traversal_sheet(values, pictures, title))

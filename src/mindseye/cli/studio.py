@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from contextlib import suppress
+from ipaddress import ip_address
 from typing import Annotated
 
 import typer
@@ -56,13 +57,14 @@ def studio(
 
     named = [find(name, runs) for name in models or []]
     shelf = shelf_of(named, runs, chosen_device(device), data)
-    for opened in shelf.models.values():
-        _ = opened.mind  # a damaged model complains here, not in the browser
-    local = host in (*LOCAL, "::1")
-    app = make_app(shelf, hosts=LOCAL if local else ())
+    for run in named or [shelf.opened("").run]:
+        run.mind()  # a damaged model complains here, not in the browser
+    host, everywhere = host.strip("[]"), host in ("0.0.0.0", "::")  # noqa: S104 compared, not bound
+    name = "localhost" if everywhere else f"[{host}]" if ":" in host else host
+    app = make_app(shelf, hosts=() if everywhere else {*LOCAL, name.lower()})
     at = _socket(host, port)
-    name = "localhost" if host in ("0.0.0.0", "::") else host  # noqa: S104 it is compared, not bound
-    address = f"http://{f'[{name}]' if ':' in name else name}:{at.getsockname()[1]}/"
+    local = not everywhere and ip_address(at.getsockname()[0]).is_loopback
+    address = f"http://{name}:{at.getsockname()[1]}/"
     answer(f"The studio is at {address}")
     if not local:
         note("Anybody who reaches this machine can use it. There is no password.")

@@ -21,6 +21,7 @@ from mindseye.pictures import read_picture, to_uint8
 from mindseye.studio import schemas
 
 __all__ = [
+    "LINK",
     "command",
     "description_of",
     "judged",
@@ -129,4 +130,4 @@ def picture_of(text: str, shape: tuple[int, int, int]) -> Tensor:
         data = base64.b64decode(text + "=" * (-len(text) % 4), altchars="-_", validate=True)
     except ValueError:
         raise DataError("The picture in the link is not base64url.") from None
-    return torch.from_numpy(read_picture(data, shape, max_pixels=2**22))
+    return torch.from_numpy(read_picture(data, shape, max_pixels=2**22, arrays=False))

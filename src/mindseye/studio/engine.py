@@ -11,13 +11,15 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from mindseye.figures import Verdict, verdicts_of
 from mindseye.imagine import Imagined, Mind, Query
 
-__all__ = ["Busy", "Engine", "Late", "Seen"]
+__all__ = ["Busy", "Engine", "Late", "Seen", "Timed"]
 
 
 class Busy(Exception):
@@ -37,7 +39,15 @@ class Seen(NamedTuple):
     """What the models took for all that was answered together."""
 
 
-class _Job(NamedTuple):
+class Timed(NamedTuple):
+    """A result, and the seconds it took."""
+
+    value: Any
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
     """Something to compute, and where the answer goes."""
 
     mind: Mind | None
@@ -87,8 +97,8 @@ class Engine:
         """The pictures of some queries."""
         return await self._asked(mind, judge and mind.can_judge, queries)
 
-    async def run(self, function: Callable[[], Any]) -> Any:
-        """What a function returns that lets models work."""
+    async def run(self, function: Callable[[], Any]) -> Timed:
+        """What a function returns that lets models work, and how long it took."""
         return await self._asked(None, False, function)
 
     def start(self) -> None:
@@ -120,26 +130,32 @@ class Engine:
             return await asyncio.wait_for(job.future, self.patience)
         except TimeoutError:
             raise Late from None
+        finally:  # whoever gives up or leaves makes room at once
+            with self._change, suppress(ValueError):
+                self._waiting.remove(job)
 
     def _work(self) -> None:
         while jobs := self._next():
-            started = perf_counter()
-            try:
-                found = self._answer(jobs, started)
-            except Exception as error:
-                found = [error] * len(jobs)
-            self.calls += 1
+            found = self._tried(jobs)
+            if len(jobs) > 1 and isinstance(found[0], Exception):  # whose mistake was it?
+                found = [answer for job in jobs for answer in self._tried([job])]
             self.answered += len(jobs)
             for job, answer in zip(jobs, found, strict=True):
-                job.loop.call_soon_threadsafe(_deliver, job.future, answer)
+                with suppress(RuntimeError):  # its loop is closed: nobody waits any more
+                    job.loop.call_soon_threadsafe(_deliver, job.future, answer)
+
+    def _tried(self, jobs: list[_Job]) -> list[Any]:
+        """The answers to some jobs, or what went wrong with all of them."""
+        self.calls += 1
+        try:
+            return self._answer(jobs, perf_counter())
+        except Exception as error:
+            return [error] * len(jobs)
 
     def _next(self) -> list[_Job]:
-        """The first job that somebody still waits for, and those that can be answered with it."""
+        """The first job that waits, and those that can be answered with it."""
         with self._change:
-            while True:
-                self._waiting = deque(job for job in self._waiting if not job.future.done())
-                if self._waiting or not self._open:
-                    break
+            while self._open and not self._waiting:
                 self._change.wait()
             if not self._waiting:
                 return []
@@ -157,7 +173,7 @@ class Engine:
     def _answer(self, jobs: list[_Job], started: float) -> list[Any]:
         first = jobs[0]
         if callable(first.work):
-            return [first.work()]
+            return [Timed(first.work(), perf_counter() - started)]
         assert first.mind is not None
         queries = [query for job in jobs if not callable(job.work) for query in job.work]
         imagined = first.mind.answer(queries)

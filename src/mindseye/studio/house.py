@@ -10,6 +10,7 @@ from fastapi import Depends, Query, Request
 
 from mindseye.imagine import Mind
 from mindseye.studio import schemas
+from mindseye.studio.answers import LINK
 from mindseye.studio.engine import Engine
 from mindseye.studio.shelf import Opened, Shelf
 
@@ -40,9 +41,9 @@ class House:
     async def mind(self, name: str) -> Mind:
         """An open model's mind; the first time it is read where models work."""
         opened = self.opened(name)
-        if "mind" in vars(opened):
-            return opened.mind
-        return await self.engine.run(lambda: opened.mind)
+        if opened.is_read:
+            return self.shelf.read(opened)
+        return (await self.engine.run(lambda: self.shelf.read(opened))).value
 
 
 def _house(request: Request) -> House:
@@ -72,5 +73,5 @@ Seed = Annotated[
     int, Query(ge=-(2**53), le=2**53, description="The same seed gives the same pictures.")
 ]
 PictureText = Annotated[
-    str, Query(max_length=32_768, description="A picture, as /api/pictures gives it.")
+    str, Query(max_length=LINK, description="A picture, as /api/pictures gives it.")
 ]

@@ -190,7 +190,7 @@ class Hierarchy(Answer):
     model: str
     description: str
     nodes: list[Node]
-    most: float = Field(description="Bits that are open if nothing is said.")
+    more: int = Field(description="How many concepts with one word more are not shown.")
     edges: list[tuple[int, int]] = Field(description="From a child to its parent.")
     pictures: Sprite
     lines: Lines
@@ -231,7 +231,6 @@ class Axes(Answer):
     """The plane that is shown."""
 
     names: tuple[str, str]
-    pca: bool
     dimensions: list[float] = Field(description="How far training pictures spread in each latent.")
 
 
@@ -346,7 +345,6 @@ class Records(Answer):
     name: str
     steps: int = Field(description="Of the whole run.")
     live: bool
-    finished: bool
     next: int = Field(description="Ask for records after this one to get only new ones.")
     records: list[Record]
     lines: Lines

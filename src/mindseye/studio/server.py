@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import asyncio
 import socket
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
@@ -14,12 +14,13 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mindseye.errors import MindseyeError, UsageError
 from mindseye.studio import schemas
 from mindseye.studio.engine import Busy, Engine, Late
 from mindseye.studio.house import ERRORS, House, TheHouse
-from mindseye.studio.limits import Limits, TooLarge
+from mindseye.studio.limits import Limits
 from mindseye.studio.shelf import Absent, Shelf
 from mindseye.studio.views import VIEWS
 from mindseye.version import __version__
@@ -28,14 +29,11 @@ __all__ = ["LOCAL", "listening", "make_app", "serve"]
 
 STATIC = Path(__file__).parent / "static"
 
-_FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/:'`]+/)+")
-"""What stands before a file's name: nobody outside needs to know where it lies."""
-
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 """The names of this machine for itself."""
 
 
-def make_app(shelf: Shelf, *, engine: Engine | None = None, hosts: Collection[str] = ()) -> FastAPI:
+def make_app(shelf: Shelf, *, engine: Engine | None = None, hosts: Collection[str] = ()) -> Limits:
     """The application.
 
     Arguments:
@@ -66,8 +64,7 @@ def make_app(shelf: Shelf, *, engine: Engine | None = None, hosts: Collection[st
     _add_house(app)
     _add_complaints(app)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    app.add_middleware(Limits, engine=working, hosts=hosts)
-    return app
+    return Limits(app, engine=working, hosts=hosts)
 
 
 def _add_house(app: FastAPI) -> None:
@@ -82,17 +79,18 @@ def _add_house(app: FastAPI) -> None:
         return FileResponse(STATIC / "api.html")
 
     @app.get("/api/models", responses=ERRORS, tags=["house"])
-    async def models(house: TheHouse) -> schemas.Models:
+    def models(house: TheHouse) -> schemas.Models:
         """All that is open, and all there is to see."""
         return schemas.Models(
             version=__version__,
             views=[schemas.ViewName(name=v.name, title=v.title, about=v.about) for v in VIEWS],
-            models=[await _model(house, name) for name in house.shelf.models],
+            models=[_model(house, name) for name in house.shelf.models],
         )
 
 
-async def _model(house: House, name: str) -> schemas.Model:
-    opened, mind = house.opened(name), await house.mind(name)
+def _model(house: House, name: str) -> schemas.Model:
+    opened = house.opened(name)
+    mind = opened.outline
     return schemas.Model(
         name=name,
         about=opened.run.recipe.about,
@@ -109,9 +107,11 @@ def _add_complaints(app: FastAPI) -> None:
     """What goes wrong is said in the same form everywhere; the unforeseen says nothing."""
 
     @app.exception_handler(MindseyeError)
-    async def mistaken(_: Request, error: MindseyeError) -> JSONResponse:
-        status = 404 if isinstance(error, Absent) else 400
-        return _complaint(status, _FOLDERS.sub("", error.message), error.hint)
+    async def mistaken(request: Request, error: MindseyeError) -> JSONResponse:
+        status, shelf = 404 if isinstance(error, Absent) else 400, request.app.state.house.shelf
+        return _complaint(
+            status, shelf.without_folders(error.message), shelf.without_folders(error.hint)
+        )
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -130,10 +130,6 @@ def _add_complaints(app: FastAPI) -> None:
     @app.exception_handler(Late)
     async def late(_: Request, error: Late) -> JSONResponse:
         return _complaint(503, "The answer took too long.", headers={"retry-after": "2"})
-
-    @app.exception_handler(TooLarge)
-    async def large(_: Request, error: TooLarge) -> JSONResponse:
-        return _complaint(413, "The body is too large.")
 
     @app.exception_handler(Exception)
     async def unforeseen(_: Request, error: Exception) -> JSONResponse:
@@ -166,7 +162,7 @@ def listening(host: str, port: int) -> socket.socket:
     return found
 
 
-def serve(app: FastAPI, at: socket.socket) -> None:
+def serve(app: Limits, at: socket.socket) -> None:
     """Answer requests until somebody stops it; what is being computed is finished first."""
     config = uvicorn.Config(
         app,
@@ -174,7 +170,26 @@ def serve(app: FastAPI, at: socket.socket) -> None:
         server_header=False,
         timeout_keep_alive=20,
         timeout_graceful_shutdown=10,
-        limit_concurrency=512,
-        h11_max_incomplete_event_size=64 * 1024,
+        http=_Punctual,
+        h11_max_incomplete_event_size=128 * 1024,
     )
     uvicorn.Server(config).run(sockets=[at])
+
+
+class _Punctual(H11Protocol):
+    """HTTP/1.1 that hangs up on whoever connects and asks nothing, or only half a question."""
+
+    WAIT = 20.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Somebody is there."""
+        super().connection_made(transport)
+        self.loop.call_later(self.WAIT, self._hurry)
+
+    def _hurry(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+        else:
+            self.loop.call_later(self.WAIT, self._hurry)

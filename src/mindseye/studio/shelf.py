@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import NamedTuple
 
 import torch
@@ -22,6 +21,9 @@ __all__ = ["Absent", "Opened", "Shelf", "Training", "shelf_of"]
 KNOWN = 2000
 """Training pictures that are kept in mind, of every model that is asked for them."""
 
+READ = 4
+"""Models whose weights are kept in memory; of the others those asked last come back from disk."""
+
 
 class Absent(UsageError):
     """A name that is not on the shelf."""
@@ -36,22 +38,24 @@ class Training(NamedTuple):
 
 
 class Opened:
-    """A model that is open: its run, and its mind once somebody asks.
+    """A model that is open: its run, and its weights once somebody asks.
 
     Arguments:
         run: The run's folder.
         device: Where it works.
         data: A folder with the data.
+        name: What it is called; the folder's name if not given.
     """
 
-    def __init__(self, run: Run, device: torch.device | str = "cpu", data: str | None = None):
+    def __init__(
+        self,
+        run: Run,
+        device: torch.device | str = "cpu",
+        data: str | None = None,
+        name: str = "",
+    ):
         self.run, self.device, self.data = run, device, data
-        self._reading = Lock()
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return self.run.name
+        self.name = name or run.name
 
     @property
     def builtin(self) -> bool:
@@ -59,24 +63,40 @@ class Opened:
         return BUILTIN in self.run.path.parents
 
     @cached_property
+    def outline(self) -> Mind:
+        """The model without its weights: what it knows and what it can do."""
+        return self.run.mind(outline=True)
+
+    @cached_property
     def mind(self) -> Mind:
-        """The model with its verbs; read from disk once."""
-        with self._reading:
-            mind = self.run.mind()
-            mind.model.to(self.device)
-            return mind
+        """The model with its verbs, read from disk."""
+        mind = self.run.mind()
+        mind.name = self.name
+        mind.model.to(self.device)
+        return mind
 
     @cached_property
     def training(self) -> Training | str:
         """Training pictures, or why there are none here."""
-        if "q_x" not in self.mind.fits:
+        recipe = self.run.recipe
+        if "q_x" not in recipe.fits:
             return f"{self.name} reads no pictures."
         try:
-            dataset = self.run.recipe.data.open("train", folder=self.data)
+            dataset = recipe.data.open("train", seed=recipe.training.seed, folder=self.data)
         except MindseyeError as error:
             return f"Its training pictures are not on this machine. {error.hint}"
         batch = dataset.examples(torch.arange(KNOWN))
         return Training(batch, latents_of(self.mind, batch))
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its weights are in memory."""
+        return "mind" in vars(self)
+
+    def forget(self) -> None:
+        """Let go of its weights."""
+        vars(self).pop("mind", None)
+        vars(self).pop("training", None)
 
 
 class Shelf:
@@ -90,8 +110,12 @@ class Shelf:
     def __init__(self, models: Sequence[Opened], runs: str | Path = "runs"):
         if not models:
             raise UsageError("There is no model to open.", "Train one: mindseye train …")
-        self.models = {opened.name: opened for opened in models}
+        self.models: dict[str, Opened] = {}
+        for opened in models:
+            opened.name = _unique(opened, self.models)
+            self.models[opened.name] = opened
         self.runs = Path(runs)
+        self._asked: list[str] = []
 
     def opened(self, name: str) -> Opened:
         """The open model of that name, or the first if the name is empty."""
@@ -103,6 +127,14 @@ class Shelf:
             )
         return self.models[name]
 
+    def read(self, opened: Opened) -> Mind:
+        """A model with its weights; those of the one that nobody asked for longest may go."""
+        self._asked = [name for name in self._asked if name != opened.name] + [opened.name]
+        for name in self._asked[:-READ]:
+            self.models[name].forget()
+        self._asked = self._asked[-READ:]
+        return opened.mind
+
     def run(self, name: str) -> Run:
         """A run of the folder, or an open model, by its name."""
         known = {run.name: run for run in list_runs(self.runs)}
@@ -110,6 +142,14 @@ class Shelf:
         if name not in known:
             raise Absent(f"No run is called {name[:80]!r}.", did_you_mean(name[:80], known))
         return known[name]
+
+    def without_folders(self, text: str) -> str:
+        """A text in which files are named without where they lie."""
+        paths = [self.runs, *(opened.run.path.parent for opened in self.models.values())]
+        roots = {str(each) for path in paths for each in (path, path.resolve())}
+        for root in sorted(roots, key=len, reverse=True):
+            text = text.replace(f"{root}/", "")
+        return text.replace(str(Path.home()), "~")
 
 
 def shelf_of(
@@ -122,11 +162,20 @@ def shelf_of(
     builtin = list_runs(BUILTIN)
     others = [] if named else [run for run in reversed(list_runs(runs)) if run.finished]
     more = [run for run in (*builtin, *others) if _imagines(run)]
-    return Shelf([Opened(run, device, data) for run in dict.fromkeys([*named, *more])], runs)
+    every = {run.path.resolve(): run for run in reversed([*named, *more])}
+    return Shelf([Opened(run, device, data) for run in reversed(every.values())], runs)
+
+
+def _unique(opened: Opened, taken: dict[str, Opened]) -> str:
+    """Its name, with that of its folder, or a number, where another model has the same."""
+    path = opened.run.path.resolve()
+    names = [opened.name or path.name, f"{path.parent.name}/{path.name}"]
+    numbered = (f"{path.name} ({i})" for i in range(2, len(taken) + 3))
+    return next(name for name in (*names, *numbered) if name not in taken)
 
 
 def _imagines(run: Run) -> bool:
-    """Whether a run is a model that can be shown; a damaged one is left out."""
+    """Whether a run is a model that can be shown; a damaged recipe is left out."""
     try:
         return run.recipe.model.kind == "joint" and bool(run.recipe.fits & {"q_x", "q_y"})
     except MindseyeError:

@@ -52,5 +52,16 @@ def read_log(path: Path) -> Iterator[dict[str, Any]]:
             record = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(record, dict):
+        if isinstance(record, dict) and _well_formed(record):
             yield record
+
+
+def _well_formed(record: dict[str, Any]) -> bool:
+    """Whether the numbers of a record are numbers; anybody may have touched the file."""
+    step = record.get("step", 0)
+    numbers = (record.get("seconds"), record.get("bound"))
+    return (
+        isinstance(step, int)
+        and 0 <= step < 2**53
+        and all(n is None or (isinstance(n, int | float) and abs(n) < 1e300) for n in numbers)
+    )

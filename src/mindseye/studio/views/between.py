@@ -54,7 +54,8 @@ async def between(
         pictures = mind.between(first, last, steps, n, seed)
         return pictures, description_of(first), description_of(last)
 
-    pictures, first, last = await house.engine.run(gone)
+    found = await house.engine.run(gone)
+    pictures, first, last = found.value
     files = bool(start_picture)
     ends = ("start.png", "end.png") if files else (first, last)
     return schemas.Between(
@@ -65,7 +66,7 @@ async def between(
         steps=steps,
         pictures=sprite(pictures.flatten(0, 1), columns=steps),
         lines=_way_lines(mind, ends, files=files, steps=steps, n=n, seed=seed),
-        seconds=watch.seconds(watch.seconds(0).all),
+        seconds=watch.seconds(found.seconds),
     )
 
 
@@ -92,7 +93,8 @@ async def traverse(
             z = mind.imagined(concept, 1, seed, temperature=0).latents[0]
         return traversals(mind, z, steps, span)
 
-    values, pictures = await house.engine.run(gone)
+    found = await house.engine.run(gone)
+    values, pictures = found.value
     said = description_of(concept)
     return schemas.Traversals(
         model=mind.name,
@@ -112,8 +114,10 @@ async def traverse(
             "from mindseye.explore import traversals",
             traverse=True,
             seed=seed,
+            steps=None if steps == 9 else steps,
+            span=None if span == 3 else f"{span:g}",
         ),
-        seconds=watch.seconds(watch.seconds(0).all),
+        seconds=watch.seconds(found.seconds),
     )
 
 
@@ -127,6 +131,7 @@ def _read(file: str) -> str:
 def _way_lines(
     mind: Mind, ends: tuple[str, str], *, files: bool, steps: int, n: int, seed: int
 ) -> schemas.Lines:
+    told = None if steps == 9 else steps
     if files:
         python = (
             f"ends = []\nfor file in {ends!r}:\n"
@@ -135,9 +140,9 @@ def _way_lines(
             f"pictures = way(mind, *ends, steps={steps})"
         )
         needed = (*_READING, "from mindseye.explore import way")
-        return lines(mind, ("imagine", ends[0]), python, *needed, to=ends[1])
+        return lines(mind, ("imagine", ends[0]), python, *needed, to=ends[1], steps=told)
     python = f"pictures = mind.between(*{ends!r}, steps={steps}, n={n}, seed={seed})"
-    return lines(mind, ("imagine", ends[0]), python, to=ends[1], n=n, seed=seed)
+    return lines(mind, ("imagine", ends[0]), python, to=ends[1], n=n, seed=seed, steps=told)
 
 
 VIEW = View(

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+from typing import Annotated, Any
 
 import torch
 from fastapi import APIRouter, Body, Query
 from torch import Tensor
 
-from mindseye.errors import UsageError
+from mindseye.errors import DataError, UsageError
 from mindseye.explore import nearest
-from mindseye.figures import words
 from mindseye.imagine import Mind
-from mindseye.labels import decode
+from mindseye.labels import Labels, decode
 from mindseye.pictures import png_bytes, read_picture
 from mindseye.studio import schemas
-from mindseye.studio.answers import lines, link_text, picture_of, sprite
+from mindseye.studio.answers import LINK, lines, link_text, picture_of, sprite
 from mindseye.studio.house import ERRORS, ModelName, PictureText, Seed, TheHouse, Watch
-from mindseye.studio.shelf import Opened, Training
+from mindseye.studio.shelf import Training
 from mindseye.studio.views.view import View
 
 __all__ = ["VIEW"]
@@ -41,14 +41,17 @@ async def pictures(
     invert: Annotated[bool, Query(description="Swap black and white.")] = False,
 ) -> schemas.Picture:
     """A picture file as the model will see it, small enough for a link."""
-    mind = await house.mind(model)
-    shape = mind.model.shape
+    opened = house.opened(model)
+    shape = opened.outline.model.shape
 
     def fitted() -> str:
-        x = read_picture(body, shape, max_pixels=LARGEST)
+        x = read_picture(body, shape, max_pixels=LARGEST, arrays=False)
         return link_text(png_bytes(1 - x if invert else x))
 
-    return schemas.Picture(model=mind.name, picture=await house.engine.run(fitted))
+    picture = await asyncio.to_thread(fitted)  # not where models work: it may take a while
+    if len(picture) > LINK:
+        raise DataError(f"The picture is too detailed for a link: {len(picture)} of {LINK}.")
+    return schemas.Picture(model=opened.name, picture=picture)
 
 
 @router.get("/api/describe", responses=ERRORS)
@@ -61,29 +64,11 @@ async def describe(
     if "q_x" not in mind.fits:
         raise UsageError(f"`{mind.name}` reads no pictures.", "Choose another model.")
 
-    def described() -> schemas.Described:
-        return _described(mind, opened, picture_of(picture, mind.model.shape), seed, watch)
-
-    return await house.engine.run(described)
-
-
-def _described(mind: Mind, opened: Opened, x: Tensor, seed: int, watch: Watch) -> schemas.Described:
-    training = opened.training
-    known = isinstance(training, Training)
-    found = nearest(mind.read(x[None]).mean[0].cpu(), training.latents, NEIGHBOURS) if known else []
-    shown = (
-        [words(c).replace("\n", " · ") for c in decode(mind.vocabulary, training.batch.y)]
-        if known
-        else []
-    )
-    chosen = torch.tensor([i for i, _ in found])
+    x = picture_of(picture, mind.model.shape)
+    found = await house.engine.run(lambda: _described(mind, opened.training, x, seed))
     return schemas.Described(
+        **found.value,
         model=mind.name,
-        attributes=mind.describe(x, seed=seed),
-        pictures=sprite(torch.cat([x[None], mind.reconstruct(x[None]).cpu()])),
-        neighbours=[schemas.Neighbour(description=shown[i], distance=d) for i, d in found],
-        nearest=sprite(training.batch.x[chosen]) if known else None,
-        missing="" if known else str(training),
         lines=lines(
             mind,
             ("describe", "picture.png"),
@@ -93,8 +78,30 @@ def _described(mind: Mind, opened: Opened, x: Tensor, seed: int, watch: Watch) -
             "from mindseye.pictures import read_picture",
             seed=seed or None,
         ),
-        seconds=watch.seconds(watch.seconds(0).all),
+        seconds=watch.seconds(found.seconds),
     )
+
+
+def _described(mind: Mind, training: Training | str, x: Tensor, seed: int) -> dict[str, Any]:
+    """What the model sees in a picture, and what it remembers of the kind."""
+    told = {
+        "attributes": mind.describe(x, seed=seed),
+        "pictures": sprite(torch.cat([x[None], mind.reconstruct(x[None]).cpu()])),
+    }
+    if not isinstance(training, Training):
+        return told | {"neighbours": [], "nearest": None, "missing": training}
+    latent = mind.read(x[None]).mean[0].cpu()
+    chosen, distances = zip(*nearest(latent, training.latents, NEIGHBOURS), strict=True)
+    near = Labels(*(y[list(chosen)] for y in training.batch.y))
+    pairs = zip(decode(mind.vocabulary, near), distances, strict=True)
+    return told | {
+        "neighbours": [
+            schemas.Neighbour(description=" · ".join(concept.values.values()), distance=distance)
+            for concept, distance in pairs
+        ],
+        "nearest": sprite(training.batch.x[list(chosen)]),
+        "missing": "",
+    }
 
 
 VIEW = View(

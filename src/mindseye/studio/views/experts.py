@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 from fastapi import APIRouter, Query
@@ -14,7 +14,7 @@ from mindseye.imagine import Mind
 from mindseye.studio import schemas
 from mindseye.studio.answers import description_of, lines
 from mindseye.studio.house import ERRORS, Description, ModelName, TheHouse, Watch
-from mindseye.studio.shelf import KNOWN, Opened, Training
+from mindseye.studio.shelf import KNOWN, Training
 from mindseye.studio.views.view import View
 
 __all__ = ["VIEW"]
@@ -40,13 +40,30 @@ async def experts(
     """The prior, an expert for each word and their product, with training pictures beneath."""
     watch, mind = Watch(), await house.mind(model)
     concept, opened = mind.concept(description), house.opened(model)
-    return await house.engine.run(lambda: _drawn(mind, opened, concept, axes, points, watch))
+    found = await house.engine.run(lambda: _drawn(mind, opened.training, concept, axes, points))
+    said = description_of(concept)
+    return schemas.Experts(
+        **found.value,
+        model=mind.name,
+        description=said,
+        lines=lines(
+            mind,
+            ("experts", said),
+            f"latents = torch.zeros(0, {mind.model.latent})  # or those of training pictures\n"
+            f"picture = experts_plane(mind, mind.concept({said!r}), latents, {axes!r})",
+            "import torch",
+            "from mindseye.figures import experts_plane",
+            axes=None if axes == "words" else axes,
+            points=points,
+        ),
+        seconds=watch.seconds(found.seconds),
+    )
 
 
 def _drawn(
-    mind: Mind, opened: Opened, concept: Concept, axes: str, points: int, watch: Watch
-) -> schemas.Experts:
-    training = opened.training
+    mind: Mind, training: Training | str, concept: Concept, axes: str, points: int
+) -> dict[str, Any]:
+    """What is in the plane."""
     known = isinstance(training, Training)
     latents = training.latents if known else torch.zeros(0, mind.model.latent)
     plane = explore.plane(mind, concept, latents, axes)
@@ -60,18 +77,12 @@ def _drawn(
         belief = mind.belief(said)
         return ellipse(belief.mean[0], belief.stddev[0])
 
-    said, axis = description_of(concept), None if axes == "words" else axes
-    return schemas.Experts(
-        model=mind.name,
-        description=said,
-        axes=schemas.Axes(
-            names=plane.names,
-            pca=axes == "pca",
-            dimensions=latents.std(0).nan_to_num(0).tolist() if known else [],
-        ),
-        prior=ellipse(torch.zeros(mind.model.latent), torch.ones(mind.model.latent)),
-        product=believed(concept),
-        words=[
+    spread = latents.std(0).nan_to_num(0).tolist() if known else []
+    return {
+        "axes": schemas.Axes(names=plane.names, dimensions=spread),
+        "prior": ellipse(torch.zeros(mind.model.latent), torch.ones(mind.model.latent)),
+        "product": believed(concept),
+        "words": [
             schemas.Pulled(
                 attribute=each.attribute,
                 value=each.value,
@@ -80,18 +91,10 @@ def _drawn(
             )
             for each in explore.experts(mind, concept)
         ],
-        points=_points(training, flat, points) if known else [],
-        density=explore.density(flat).tolist() if known else [],
-        missing="" if known else str(training),
-        lines=lines(
-            mind,
-            ("experts", said),
-            f"product = mind.belief({said!r})\nwords = experts(mind, mind.concept({said!r}))",
-            "from mindseye.explore import experts",
-            axes=axis,
-        ),
-        seconds=watch.seconds(watch.seconds(0).all),
-    )
+        "points": _points(training, flat, points) if known else [],
+        "density": explore.density(flat).tolist() if known else [],
+        "missing": "" if known else str(training),
+    }
 
 
 def _points(training: Training, flat: Tensor, count: int) -> list[schemas.Point]:

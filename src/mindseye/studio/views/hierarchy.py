@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import log2
 from typing import Annotated, Literal
 
 import torch
@@ -19,8 +18,8 @@ from mindseye.studio.views.view import View
 
 __all__ = ["VIEW"]
 
-WIDEST = 64
-"""Concepts of one answer; a vocabulary with more children than this shows the first of them."""
+WIDEST = 40
+"""Children of one answer; of a vocabulary with more the first are shown."""
 
 LATENTS = 128
 """Latents by which it is measured how much a concept leaves open."""
@@ -34,26 +33,27 @@ async def hierarchy(
     model: ModelName = "",
     description: Description = "",
     seed: Seed = 0,
-    n: Annotated[int, Query(ge=1, le=8, description="Pictures of each concept.")] = 4,
+    n: Annotated[int, Query(ge=1, le=4, description="Pictures of each concept.")] = 4,
     product: Annotated[bool, Query(description="Leave experts of open attributes out.")] = False,
 ) -> schemas.Hierarchy:
     """The lattice around a description."""
     watch, mind = Watch(), await house.mind(model)
     concept = mind.concept(description)
-    around = [*concept.parents(), concept, *concept.children()][:WIDEST]
+    parents, children = concept.parents(), concept.children()
+    around = [*parents, concept, *children[:WIDEST]]
     asked = [Asked(each, n, seed, not product) for each in around]
     seen = await house.engine.pictures(mind, asked, judge=False)
     bits = await house.engine.run(
         lambda: [openness(mind, query._replace(n=LATENTS)) for query in asked]
     )
-    middle = around.index(concept)
+    middle = len(parents)
     edges = [(middle, i) if i < middle else (i, middle) for i in range(len(around)) if i != middle]
     said = description_of(concept)
     return schemas.Hierarchy(
         model=mind.name,
         description=said,
-        nodes=[_node(concept, each, i, bits[i]) for i, each in enumerate(seen)],
-        most=round(sum(log2(size) for size in mind.vocabulary.sizes), 3),
+        nodes=[_node(concept, each, i, bits.value[i]) for i, each in enumerate(seen)],
+        more=len(children[WIDEST:]),
         edges=edges,
         pictures=sprite(torch.cat([each.imagined.means for each in seen]), columns=n),
         lines=lines(
@@ -68,7 +68,7 @@ async def hierarchy(
             seed=seed,
             product=product,
         ),
-        seconds=watch.seconds(seen[0].seconds),
+        seconds=watch.seconds(seen[0].seconds + bits.seconds),
     )
 
 

@@ -6,36 +6,39 @@ import time
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
+from pydantic import TypeAdapter
 
-from mindseye.errors import MindseyeError, UsageError
+from mindseye.errors import UsageError
 from mindseye.evaluation import compare_runs
 from mindseye.imagine import Query as Asked
 from mindseye.runs import Run, list_runs
 from mindseye.studio import schemas
 from mindseye.studio.answers import command
 from mindseye.studio.house import ERRORS, Description, Seed, TheHouse, Watch
-from mindseye.studio.views.imagine import MOST, answered
+from mindseye.studio.views.imagine import answered
 from mindseye.studio.views.view import View
 
 __all__ = ["VIEW"]
 
-RECENT = 20.0
+RECENT = 60.0
 """Seconds since the last record of a run that is taken to be going on."""
+
+MOST_RECORDS = 2000
+"""Records of one answer; of more every second, third … is sent."""
 
 router = APIRouter()
 
 
 @router.get("/api/runs", responses=ERRORS)
-async def runs(house: TheHouse) -> schemas.Runs:
+def runs(house: TheHouse) -> schemas.Runs:
     """The runs of the folder and the models that are open, with the scores they have."""
     shelf = house.shelf
-    opened = {each.run.path: each.run for each in shelf.models.values()}
-    every = [*opened.values(), *(r for r in list_runs(shelf.runs) if r.path not in opened)]
+    every = {each.run.path.resolve(): (each.name, each.run) for each in shelf.models.values()}
+    for run in list_runs(shelf.runs):
+        every.setdefault(run.path.resolve(), (run.name, run))
     rows = [
-        schemas.Summary(
-            name=run.name, open=run.name in shelf.models, live=_live(run), facts=_facts(run)
-        )
-        for run in every
+        schemas.Summary(name=name, open=name in shelf.models, live=_live(run), facts=_facts(run))
+        for name, run in every.values()
     ]
     lines = schemas.Lines(
         command=command("list"),
@@ -45,7 +48,7 @@ async def runs(house: TheHouse) -> schemas.Runs:
 
 
 @router.get("/api/runs/{name}", responses=ERRORS)
-async def records(
+def records(
     house: TheHouse,
     name: Annotated[str, Path(max_length=200)],
     after: Annotated[int, Query(ge=0, le=2**53, description="Records to leave out.")] = 0,
@@ -53,13 +56,13 @@ async def records(
     """The records of a run's log, or those after some."""
     run = house.shelf.run(name)
     every = run.trained()
+    new = every[after:]
     return schemas.Records(
-        name=run.name,
+        name=name,
         steps=run.recipe.training.steps,
         live=_live(run),
-        finished=run.finished,
         next=len(every),
-        records=[_record(record) for record in every[after:]],
+        records=[_record(record) for record in new[:: 1 + len(new) // MOST_RECORDS]],
         lines=schemas.Lines(
             command=command("show", run.name),
             python=f"from mindseye.runs import find\n\nfind({run.name!r}).log()",
@@ -74,7 +77,7 @@ async def compare(
         list[str], Query(min_length=1, max_length=4, description="Open models, by name.")
     ],
     description: Description = "",
-    n: Annotated[int, Query(ge=1, le=MOST, description="Pictures of each model.")] = 8,
+    n: Annotated[int, Query(ge=1, le=16, description="Pictures of each model.")] = 8,
     seed: Seed = 0,
 ) -> schemas.Compared:
     """The same description imagined by several models."""
@@ -104,9 +107,14 @@ def _facts(run: Run) -> dict[str, str | float | None]:
     """A run's row; of a damaged one, what is the matter."""
     try:
         (facts,) = compare_runs([run])
-    except MindseyeError as error:
-        return {"state": f"damaged: {error.message.removeprefix(str(run.path))}"}
-    return {name: value for name, value in facts.items() if name != "name"}
+        return _Facts.validate_python({k: v for k, v in facts.items() if k != "name"})
+    except (
+        Exception
+    ):  # a folder of somebody's: whatever is the matter with it, the others are shown
+        return {"state": "damaged"}
+
+
+_Facts = TypeAdapter(dict[str, str | float | None])
 
 
 def _live(run: Run) -> bool:
@@ -119,20 +127,19 @@ def _live(run: Run) -> bool:
 
 
 def _record(record: dict[str, Any]) -> schemas.Record:
-    """A line of a log that somebody else may be writing, or may have damaged."""
+    """A line of a log."""
     terms = record.get("terms")
     pairs = terms.items() if isinstance(terms, dict) else ()
-    step = record.get("step")
     return schemas.Record(
-        step=step if isinstance(step, int) else 0,
-        seconds=_number(record.get("seconds")),
-        bound=_number(record.get("bound")),
-        terms={str(name): _number(value) for name, value in pairs},
+        step=record["step"],
+        seconds=record.get("seconds"),
+        bound=record.get("bound"),
+        terms={str(name): value for name, value in pairs if _is_number(value)},
     )
 
 
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and abs(value) < 1e300)
 
 
 VIEW = View(
