@@ -1,8 +1,8 @@
 """The studio's API under a property-based fuzzer, for as many cases as you like.
 
 Schemathesis makes requests up from /api/openapi.json; every answer must be of a documented status,
-of the documented form, and never a server error. In half of the requests model, description and
-picture are meant, so that they come as far as the networks.
+of the documented form, and never a server error. Half of the requests are meant: their model,
+description, picture and body are real ones, so that they come as far as the networks.
 
     python benchmarks/fuzz_studio.py
     python benchmarks/fuzz_studio.py --cases 20000 --json fuzz.json
@@ -42,7 +42,8 @@ CHECKS = [
     status_code_conformance,
 ]
 SAID = ["", "digit=4", "4, big", "6, small, upright, top-left"]
-PICTURE = base64.urlsafe_b64encode(png_bytes(np.zeros((1, 64, 64)))).decode()
+FILE = png_bytes(np.zeros((1, 64, 64)))
+PICTURE = base64.urlsafe_b64encode(FILE).decode()
 
 
 def main() -> None:
@@ -77,14 +78,24 @@ def tried(operation: Any, cases: int) -> Counter[int]:
     @given(case=operation.as_strategy(), meant=st.booleans(), said=st.sampled_from(SAID))
     def one(case: Any, meant: bool, said: str) -> None:
         if meant:
-            known = {"model": "", "models": ["mnist-a"], "description": said, "picture": PICTURE}
+            known = _known(said)
             case.query = {**(case.query or {}), **{k: v for k, v in known.items() if k in names}}
+            case.path_parameters = dict.fromkeys(case.path_parameters or {}, "mnist-a")
+            if operation.body:
+                case.body = FILE
         answer = case.call()
         codes[answer.status_code] += 1
         case.validate_response(answer, checks=CHECKS)
 
     one()
     return codes
+
+
+def _known(said: str) -> dict[str, Any]:
+    """Parameters that mean something."""
+    pictures = dict.fromkeys(("picture", "start_picture", "end_picture"), PICTURE)
+    texts = dict.fromkeys(("description", "start", "end"), said)
+    return {"model": "", "models": ["mnist-a"], "axes": "words", **pictures, **texts}
 
 
 def _server_errors(codes: Counter[int]) -> int:

@@ -3,12 +3,14 @@
 import base64
 import json
 import shlex
+import shutil
 from io import BytesIO
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
+from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 import mindseye
@@ -16,7 +18,9 @@ from mindseye.labels import encode
 from mindseye.metrics import coverage
 from mindseye.papers import get_recipe
 from mindseye.pictures import png_bytes, save_picture, to_uint8
-from mindseye.runs import create
+from mindseye.runs import BUILTIN, Run, create
+from mindseye.studio.server import make_app
+from mindseye.studio.shelf import Opened, Shelf
 
 
 @pytest.fixture(scope="module")
@@ -194,6 +198,41 @@ def test_experts_without_training_pictures_say_why(client, monkeypatch):
     assert found["prior"]["a"] == pytest.approx(1)
     assert found["product"]["a"] <= 1
     assert bool(found["points"]) != bool(found["missing"])
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory):
+    """A studio whose model has training pictures here: scikit-learn's digits."""
+    folder = tmp_path_factory.mktemp("taught") / "mnist-a"
+    shutil.copytree(BUILTIN / "mnist-a", folder)
+    recipe = json.loads((folder / "recipe.json").read_text())
+    recipe["data"]["source"] = "digits"
+    (folder / "recipe.json").write_text(json.dumps(recipe))
+    with TestClient(make_app(Shelf([Opened(Run(folder))], folder.parent))) as client:
+        yield client
+
+
+def test_training_pictures_lie_beneath_the_experts(taught, mind):
+    found = get(taught, "experts", description="digit=4", axes="pca", points=50)
+    assert found["missing"] == ""
+    assert len(found["points"]) == 50
+    assert all(len(point["codes"]) == 4 for point in found["points"])
+    grid = np.array(found["density"])
+    assert grid.shape == (40, 40)
+    assert grid.min() >= 0
+    assert len(found["axes"]["dimensions"]) == 12
+    spread = [np.std([point[axis] for point in found["points"]]) for axis in "xy"]
+    assert spread[0] > 0.5
+
+
+def test_the_nearest_training_pictures_come_nearest_first(taught):
+    picture = np.zeros((1, 64, 64), np.float32)
+    picture[:, 8:24, 12] = 1
+    found = get(taught, "describe", picture=link_of(picture))
+    distances = [each["distance"] for each in found["neighbours"]]
+    assert len(distances) == found["nearest"]["count"] == 8
+    assert distances == sorted(distances)
+    assert tiles(found["nearest"]).max() == 255
 
 
 def test_axes_are_chosen_by_number(client):
