@@ -27,7 +27,9 @@ function row({ name, description, required, schema }) {
 }
 
 function table(parameters) {
-  const head = ["parameter", "what", "kind", "if not given"].map((text) => h("th", { scope: "col", text }));
+  const head = ["parameter", "what", "kind", "if not given"].map((text) =>
+    h("th", { scope: "col", text }),
+  );
   return h(
     "div",
     { class: "api-scroll", tabindex: 0, role: "region", "aria-label": "Parameters" },
@@ -38,12 +40,21 @@ function table(parameters) {
 /** One address: what it answers, what it takes, and a link that tries it. */
 function route(path, method, operation) {
   const parameters = operation.parameters ?? [];
-  const plain = method === "get" && !path.includes("{") && !parameters.some((each) => each.required);
-  const answer = operation.responses["200"]?.content?.["application/json"]?.schema?.$ref?.split("/").pop();
+  const plain =
+    method === "get" && !path.includes("{") && !parameters.some((each) => each.required);
+  const answer = operation.responses["200"]?.content?.["application/json"]?.schema?.$ref
+    ?.split("/")
+    .pop();
   return h(
     "section",
     { class: "api-route", "aria-label": `${method} ${path}` },
-    h("h2", {}, h("span", { class: "api-method", text: method.toUpperCase() }), " ", h("code", { text: path })),
+    h(
+      "h2",
+      {},
+      h("span", { class: "api-method", text: method.toUpperCase() }),
+      " ",
+      h("code", { text: path }),
+    ),
     h("p", {}, operation.description ?? "", answer ? ` Answers ${answer}.` : ""),
     operation.requestBody ? h("p", { text: "The body is the bytes of a file." }) : null,
     parameters.length ? table(parameters) : null,
@@ -57,10 +68,16 @@ async function start() {
   try {
     const { paths } = await (await fetch("/api/openapi.json")).json();
     for (const [path, methods] of Object.entries(paths)) {
-      for (const [method, operation] of Object.entries(methods)) place.append(route(path, method, operation));
+      for (const [method, operation] of Object.entries(methods))
+        place.append(route(path, method, operation));
     }
   } catch {
-    place.append(h("p", { role: "alert", text: "The studio does not answer. Is it still running in its terminal?" }));
+    place.append(
+      h("p", {
+        role: "alert",
+        text: "The studio does not answer. Is it still running in its terminal?",
+      }),
+    );
   }
 }
 

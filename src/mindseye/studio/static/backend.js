@@ -8,10 +8,9 @@
 
 /** What went wrong, and what to do instead. */
 export class Trouble extends Error {
-  constructor(message, hint = "", status = 0) {
+  constructor(message, hint = "") {
     super(message);
     this.hint = hint;
-    this.status = status;
   }
 }
 
@@ -53,7 +52,7 @@ export class HttpBackend extends Backend {
     this.base = base;
   }
 
-  /** One request; a server that is busy is asked again after the time it names. */
+  /** One request; a busy server that took nothing is asked again after the time it names. */
   async ask(endpoint, { body, ...question } = {}, { signal } = {}) {
     const path = endpoint.split("/").map(encodeURIComponent).join("/");
     const address = `${this.base}/${path}${query(question)}`;
@@ -61,8 +60,8 @@ export class HttpBackend extends Backend {
     for (let turn = 0; ; turn += 1) {
       const response = await reach(address, { signal, method, body });
       if (response.ok) return response.json();
-      const busy = response.status === 429 || response.status === 503;
-      if (!busy || turn === RETRIES) throw await complaint(response);
+      const again = response.status === 429 && method === "GET" && turn < RETRIES;
+      if (!again) throw await complaint(response);
       await pause(Number(response.headers.get("Retry-After")) || 1, signal);
     }
   }
@@ -97,15 +96,12 @@ async function complaint(response) {
   const plain = busy
     ? "The studio is busy just now."
     : `The studio answered with ${response.status}.`;
+  const advice = busy ? "Try again in a moment." : "";
   try {
     const { message, hint } = await response.json();
-    return new Trouble(
-      message || plain,
-      hint || (busy ? "Try again in a moment." : ""),
-      response.status,
-    );
+    return new Trouble(message || plain, hint || advice);
   } catch {
-    return new Trouble(plain, busy ? "Try again in a moment." : "", response.status);
+    return new Trouble(plain, advice);
   }
 }
 
@@ -124,25 +120,37 @@ export class Asker {
   constructor(backend) {
     this.backend = backend;
     this.lines = new Map();
+    this.stopped = false;
   }
 
-  /** The answer, or undefined if a newer question took its place. */
-  async ask(endpoint, question, line = endpoint) {
-    this.lines.get(line)?.abort();
+  /**
+   * The answer, or undefined if a newer question took its place or nobody looks any more.
+   * @param {(answer: Object) => any} open  Makes of an answer what is shown; it may take its time.
+   */
+  async ask(endpoint, question, line = endpoint, open = (answer) => answer) {
+    if (this.stopped) return undefined;
+    this.cancel(line);
     const controller = new AbortController();
+    const { signal } = controller;
     this.lines.set(line, controller);
     try {
-      const answer = await this.backend.ask(endpoint, question, { signal: controller.signal });
-      return controller.signal.aborted ? undefined : answer;
+      const made = await open(await this.backend.ask(endpoint, question, { signal }));
+      return signal.aborted ? undefined : made;
     } catch (error) {
-      if (controller.signal.aborted) return undefined;
+      if (signal.aborted) return undefined;
       throw error;
     }
   }
 
-  /** Cancel everything that is under way. */
+  /** Wait no longer for what was asked on a line. */
+  cancel(line) {
+    this.lines.get(line)?.abort();
+    this.lines.delete(line);
+  }
+
+  /** Cancel everything that is under way; nothing is asked any more. */
   stop() {
-    for (const controller of this.lines.values()) controller.abort();
-    this.lines.clear();
+    this.stopped = true;
+    for (const line of [...this.lines.keys()]) this.cancel(line);
   }
 }

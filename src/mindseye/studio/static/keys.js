@@ -1,10 +1,16 @@
 /** Keys that work anywhere but in a field, and the dialog that lists them. */
 
-import { button } from "./components/controls.js";
+import { button, check } from "./components/controls.js";
 import { h } from "./dom.js";
+import { recall, remember } from "./memory.js";
+
+const KEY = "mindseye-keys";
 
 const TYPING =
   "input:not([type=range]):not([type=checkbox]):not([type=radio]), select, textarea, [contenteditable]";
+
+/** Whether keys of one sign do anything: some people's software types them by mistake. */
+let on = recall(KEY) !== "off";
 
 const LISTED = [
   [["1", "–", "9"], "go to a view"],
@@ -21,6 +27,7 @@ export function listen(acts) {
   const help = dialog();
   document.body.append(help);
   document.addEventListener("keydown", (event) => {
+    if (!on) return;
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.(TYPING)) return;
     if (document.querySelector("dialog[open]")) return;
     if (/^[1-9]$/.test(event.key)) acts.view(Number(event.key) - 1);
@@ -31,6 +38,12 @@ export function listen(acts) {
     event.preventDefault();
   });
   return () => help.showModal();
+}
+
+/** Turn the keys on or off, also for the next visit. */
+function turn(next) {
+  on = next;
+  remember(KEY, on ? "on" : "off");
 }
 
 function dialog() {
@@ -46,6 +59,11 @@ function dialog() {
       h("dd", { text: what }),
     ),
   );
+  const turning = check({
+    label: "listen to the keys 1–9, r, t and ?",
+    checked: on,
+    onChange: turn,
+  });
   const made = h(
     "dialog",
     { class: "dialog", "aria-labelledby": "keys-title" },
@@ -56,6 +74,7 @@ function dialog() {
       button({ text: "Close", onClick: () => made.close() }),
     ),
     h("dl", { class: "keys" }, rows),
+    h("div", { class: "keys-switch" }, turning.element),
   );
   return made;
 }

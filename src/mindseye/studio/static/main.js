@@ -13,10 +13,13 @@ import { emptyState, errorState } from "./components/states.js";
 import { read, write } from "./concept.js";
 import { h } from "./dom.js";
 import { listen } from "./keys.js";
-import { flag, freshSeed, Link } from "./state.js";
+import { flag, freshSeed, Link, seedOf } from "./state.js";
 import * as theme from "./theme.js";
 
 const FIRST = { description: "digit=4, size=big", seed: "7" };
+
+/** What the link says of one model and means nothing to another. */
+const OF_ONE_MODEL = "picture start_picture end_picture keep colour axes left right".split(" ");
 
 /** A view's module, once its styles are there. */
 async function loadView(name) {
@@ -39,6 +42,7 @@ class Studio {
     this.announcer = document.getElementById("announcer");
     this.link = new Link(() => this.settle());
     this.mounted = null;
+    this.ready = false;
   }
 
   /** Ask what there is, load the views, and show what the link says. */
@@ -55,6 +59,7 @@ class Studio {
     await this.loadViews();
     this.buildPicker();
     this.buildFoot();
+    this.ready = true;
     this.settle();
   }
 
@@ -79,31 +84,37 @@ class Studio {
   settle() {
     theme.apply(this.link.state);
     this.showTheme();
+    if (!this.ready) return undefined; // the models are on their way, or did not come
     const { models } = this.house;
     if (!models.length)
-      return this.stage.replaceChildren(
-        emptyState(
-          "No model is open",
-          "Train one with `mindseye train mnist-a/telbo-lean`, then open it with `mindseye studio 0`.",
-        ),
+      return this.clear(
+        "No model is open",
+        "Train one with `mindseye train mnist-a/telbo-lean`, then open it with `mindseye studio 0`.",
       );
     const state = this.link.state;
     const model = models.find(({ name }) => name === state.model) ?? models[0];
     const views = this.viewsOf(model);
     const view = views.find(({ name }) => name === state.view) ?? views[0];
-    if (!view)
-      return this.stage.replaceChildren(
-        emptyState("No view can show this model", "Choose another model at the top."),
-      );
+    if (!view) {
+      this.picker.show(model.name);
+      return this.clear("No view can show this model", "Choose another model at the top.");
+    }
     this.link.write({
       view: view.name,
       model: model.name,
       description: state.description ?? this.opening(model),
-      seed: state.seed ?? FIRST.seed,
+      seed: state.seed === undefined ? FIRST.seed : seedOf(state),
     });
     this.showTabs(views, view, model);
     this.warn(state.model, model);
-    this.mount(view, model);
+    return this.mount(view, model);
+  }
+
+  /** Say why there is no view to see. */
+  clear(title, text) {
+    this.mounted?.unmount();
+    this.mounted = null;
+    this.stage.replaceChildren(emptyState(title, text));
   }
 
   /** Say so where the link asks for a model that is not open; until something changes. */
@@ -140,23 +151,29 @@ class Studio {
     this.mounted.update(this.link.state);
   }
 
-  /** What a view may use of the page. */
+  /** What a view may use of the page, as long as it is there. */
   context(model, asker) {
     const studio = this;
+    const there = (act) => (asker.stopped ? undefined : act());
+    const say = (changes, options) => there(() => this.change(changes, options));
+    const reword = (changes, options) => say({ ...changes, ...this.nextSeed() }, options);
     return {
       model,
       models: this.house.models,
-      ask: (endpoint, question, line) => asker.ask(endpoint, question, line),
+      ask: (endpoint, question, line, open) => asker.ask(endpoint, question, line, open),
+      /** Wait no longer for what was asked on a line. */
+      cancel: (line) => asker.cancel(line),
       get state() {
         return studio.link.state;
       },
       /** Change the link, and the page with it. */
-      say: (changes, options) => this.change(changes, options),
-      /** Say other words; the seed changes with them unless it is locked. */
-      describe: (said, options) =>
-        this.change({ description: write(said, model.vocabulary), ...this.nextSeed() }, options),
-      roll: () => this.roll(),
-      announce: (text) => (this.announcer.textContent = text),
+      say,
+      /** Change words of the link; the seed changes with them unless it is locked. */
+      reword,
+      /** Say other words, likewise. */
+      describe: (said, options) => reword({ description: write(said, model.vocabulary) }, options),
+      roll: () => there(() => this.roll()),
+      announce: (text) => there(() => (this.announcer.textContent = text)),
     };
   }
 
@@ -166,7 +183,7 @@ class Studio {
   }
 
   roll() {
-    this.change({ seed: freshSeed() });
+    if (this.ready) this.change({ seed: freshSeed() });
   }
 
   change(changes, options) {
@@ -179,12 +196,14 @@ class Studio {
     this.change({ view: name }, { push: true });
   }
 
-  /** Another model: words it does not know are forgotten. */
+  /** Another model: what it would not understand is forgotten. */
   choose(name) {
-    const model = this.house.models.find((one) => one.name === name);
-    const said = read(this.link.state.description, model.vocabulary);
+    const { vocabulary } = this.house.models.find((one) => one.name === name);
+    const known = (text) => (text === undefined ? null : write(read(text, vocabulary), vocabulary));
+    const { description, end } = this.link.state;
+    const forgotten = Object.fromEntries(OF_ONE_MODEL.map((parameter) => [parameter, null]));
     this.change(
-      { model: name, description: write(said, model.vocabulary), picture: null },
+      { ...forgotten, model: name, description: known(description), end: known(end) },
       { push: true },
     );
   }

@@ -2,8 +2,11 @@
  * The link: everything that decides what the page shows stands in the address.
  *
  * The state is a flat object of strings, one for each query parameter. View, model, description and
- * seed are always written; other options only where they differ from what the views fall back on.
+ * seed are always written, and whatever falls back on what is open at the time; other options only
+ * where they differ from what the views fall back on.
  */
+
+const SEEDS = 2 ** 53;
 
 const ALWAYS = ["view", "model", "description", "seed"];
 
@@ -57,6 +60,11 @@ export function number(text, fallback, least = -Infinity, most = Infinity) {
 /** A whole number of the state within limits, or the fallback. */
 export function whole(text, fallback, least, most) {
   return Math.round(number(text, fallback, least, most));
+}
+
+/** The seed of a state: any whole number that the server takes. */
+export function seedOf(state) {
+  return whole(state.seed, 0, -SEEDS, SEEDS);
 }
 
 /** Whether an option is on. */

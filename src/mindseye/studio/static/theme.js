@@ -1,19 +1,15 @@
 /** Light or dark: as the system says, unless the reader or the link says otherwise. */
 
+import * as memory from "./memory.js";
+
 const KEY = "mindseye-theme";
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
-function remembered() {
-  try {
-    return window.localStorage.getItem(KEY);
-  } catch {
-    return null; // storage may be forbidden
-  }
-}
-
 /** The theme that is shown: the link's, then the remembered one, then the system's. */
 export function current(state) {
-  const chosen = [state.theme, remembered()].find((name) => name === "light" || name === "dark");
+  const chosen = [state.theme, memory.recall(KEY)].find(
+    (name) => name === "light" || name === "dark",
+  );
   return chosen ?? (dark.matches ? "dark" : "light");
 }
 
@@ -24,11 +20,7 @@ export function apply(state) {
 
 /** Remember a choice. */
 export function remember(name) {
-  try {
-    window.localStorage.setItem(KEY, name);
-  } catch {
-    // Then it is forgotten with the page.
-  }
+  memory.remember(KEY, name);
 }
 
 /** Follow the system while nothing was chosen. */

@@ -3,7 +3,7 @@
 import { h, unique } from "../dom.js";
 
 /** A row of chips, one of which is chosen; arrow keys move the choice. */
-export function chipRow({ name, values, chosen, onChange }) {
+function chipRow({ name, values, chosen, onChange }) {
   const label = unique("chips");
   const chips = [null, ...values].map((value) =>
     h("button", {

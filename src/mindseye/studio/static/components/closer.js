@@ -4,6 +4,7 @@ import { h } from "../dom.js";
 import { button } from "./controls.js";
 import { seenInWords } from "./grid.js";
 import { canvasFor, fileName, save, toBlob } from "./sprite.js";
+import { errorState } from "./states.js";
 
 function facts(verdict, said) {
   const rows = Object.entries(verdict?.seen ?? {}).map(([name, value]) =>
@@ -28,37 +29,46 @@ export function closer(context, pictures, index, answer) {
   const canvas = canvasFor(context.model.shape, seenInWords(verdict, answer.said));
   pictures.draw(canvas, index);
 
-  /** Hand the picture to another view, through the link. */
+  /** Hand the picture to another view, through the link; what is wrong is said here. */
   async function send(view, parameter, more = {}) {
-    const fitted = await context.ask("pictures", {
-      model: context.model.name,
-      body: toBlob(canvas),
-    });
-    dialog.close();
-    if (fitted) context.say({ view, ...more, [parameter]: fitted.picture }, { push: true });
+    const question = { model: context.model.name, body: toBlob(canvas) };
+    try {
+      const fitted = await context.ask("pictures", question);
+      dialog.close();
+      if (fitted) context.say({ view, ...more, [parameter]: fitted.picture }, { push: true });
+    } catch (error) {
+      wrong.replaceChildren(errorState(error));
+    }
   }
 
+  const wrong = h("div", {});
+  const shut = () => dialog.close();
   const can = (view) => context.model.views.includes(view);
   const dialog = h(
     "dialog",
     {
       class: "dialog closer",
       "aria-labelledby": "closer-title",
-      on: { close: () => dialog.remove() },
+      on: { close: leave },
     },
     h(
       "div",
       { class: "dialog-head" },
       h("h2", { id: "closer-title", text: `Picture ${index + 1} of ${answer.n}` }),
-      button({ text: "Close", onClick: () => dialog.close() }),
+      button({ text: "Close", onClick: shut }),
     ),
     h(
       "div",
       { class: "closer-body" },
       canvas,
-      h("div", { class: "closer-side" }, facts(verdict, answer.said), actions()),
+      h("div", { class: "closer-side" }, facts(verdict, answer.said), actions(), wrong),
     ),
   );
+
+  function leave() {
+    window.removeEventListener("popstate", shut);
+    dialog.remove();
+  }
 
   function actions() {
     return h(
@@ -97,6 +107,7 @@ export function closer(context, pictures, index, answer) {
   }
 
   document.body.append(dialog);
+  window.addEventListener("popstate", shut); // the page behind it may be another one
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   dialog.showModal();
 }

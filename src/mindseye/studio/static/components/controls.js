@@ -1,6 +1,7 @@
 /** Fields, sliders and switches, each with its label and one way to tell of a change. */
 
 import { h, unique } from "../dom.js";
+import { seedOf } from "../state.js";
 import { icon } from "./icons.js";
 
 /** A button with a sign, a text or both; `title` is its name where it has no text. */
@@ -112,11 +113,11 @@ export function seedField({ seed, locked, onSeed, onRoll, onLock }) {
     class: "input number",
     inputmode: "numeric",
     autocomplete: "off",
-    maxlength: 9,
+    maxlength: 17,
     value: seed,
   });
   input.addEventListener("change", () => {
-    const next = /^\d{1,9}$/.test(input.value.trim()) ? Number(input.value) : 0;
+    const next = seedOf({ seed: input.value.trim().replace("−", "-") });
     input.value = String(next);
     onSeed(next);
   });
@@ -139,12 +140,22 @@ export function seedField({ seed, locked, onSeed, onRoll, onLock }) {
   return { element: h("div", { class: "field field-seed" }, name, group), show };
 }
 
-/** Two or more sections of a view, as tabs. Options are [value, text]. */
+/** Tell which panel a tab opens, and by which tab a panel is opened. */
+function joinPanel(tab, panel) {
+  tab.id = unique("tab");
+  panel.id = unique("panel");
+  tab.setAttribute("aria-controls", panel.id);
+  panel.setAttribute("role", "tabpanel");
+  panel.setAttribute("aria-labelledby", tab.id);
+}
+
+/** Two or more sections of a view, as tabs. Options are [value, text, panel]. */
 export function sections({ label, options, chosen, onChange }) {
   const tabs = options.map(([value, text]) =>
     h("button", { type: "button", role: "tab", class: "section-tab", "data-value": value, text }),
   );
   const element = h("div", { class: "sections", role: "tablist", "aria-label": label }, tabs);
+  tabs.forEach((tab, i) => joinPanel(tab, options[i][2]));
   function show(value) {
     tabs.forEach((tab) => {
       const on = tab.dataset.value === value;

@@ -1,6 +1,6 @@
 /** Training curves: one small chart for the bound and for each of its terms, on one axis of time. */
 
-import { compact, duration, h, s } from "../dom.js";
+import { compact, duration, h, s, unique } from "../dom.js";
 
 const [WIDE, HIGH] = [480, 150];
 const EDGE = { left: 52, right: 10, top: 10, bottom: 22 };
@@ -34,10 +34,20 @@ function rangeOf(values) {
   return [low - margin, high + margin];
 }
 
+/** The least and the greatest of some numbers, however many they are. */
+function extent(values) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) {
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  return [low, high];
+}
+
 /** Scales from values to places of a chart. */
 function scales(times, values, log) {
   const bottom = HIGH - EDGE.bottom;
-  const [x0, x1] = [Math.min(...times), Math.max(...times)];
+  const [x0, x1] = extent(times);
   const [y0, y1] = rangeOf(values);
   const bend = log ? Math.log10 : (t) => t;
   const span = bend(x1) - bend(x0) || 1;
@@ -70,7 +80,7 @@ function chart(title, series, unit, log) {
   const rule = s("line", { class: "curve-rule", y1: EDGE.top, y2: bottom, visibility: "hidden" });
   const dot = s("circle", { class: "curve-dot", r: 3.5, visibility: "hidden" });
   const readout = h("output", { class: "number curve-now" });
-  const clip = `clip-${title}`;
+  const clip = unique("clip");
   const last = series.at(-1);
   const svg = s(
     "svg",
@@ -133,27 +143,31 @@ function chart(title, series, unit, log) {
     dot,
   );
 
-  /** Show one record; null for the last one, without a mark. */
-  function point(index) {
-    const [time, value] = series[index ?? series.length - 1];
+  /** Show the record nearest to a time; null for the last one, without a mark. */
+  function point(moment) {
+    const [time, value] = moment === null ? last : series[nearest(x(moment))];
     for (const mark of [rule, dot])
-      mark.setAttribute("visibility", index === null ? "hidden" : "visible");
+      mark.setAttribute("visibility", moment === null ? "hidden" : "visible");
     rule.setAttribute("x1", x(time));
     rule.setAttribute("x2", x(time));
     dot.setAttribute("cx", x(time));
     dot.setAttribute("cy", Math.max(EDGE.top, Math.min(bottom, y(value))));
     readout.textContent =
-      index === null ? compact(value) : `${compact(value)} at ${timeText(time, unit)}`;
+      moment === null ? compact(value) : `${compact(value)} at ${timeText(time, unit)}`;
   }
 
-  /** The record nearest to a place of the chart. */
-  function nearest(clientX) {
-    const box = svg.getBoundingClientRect();
-    const place = ((clientX - box.left) / box.width) * WIDE;
+  /** The index of the record nearest to a place on the axis. */
+  function nearest(place) {
     return times.reduce(
       (best, time, i) => (Math.abs(x(time) - place) < Math.abs(x(times[best]) - place) ? i : best),
       0,
     );
+  }
+
+  /** The time of the record below the pointer. */
+  function momentAt(clientX) {
+    const box = svg.getBoundingClientRect();
+    return times[nearest(((clientX - box.left) / box.width) * WIDE)];
   }
 
   point(null);
@@ -163,7 +177,7 @@ function chart(title, series, unit, log) {
     h("figcaption", { class: "chart-head" }, h("span", { text: title }), readout),
     svg,
   );
-  return { element, svg, point, nearest };
+  return { element, svg, point, momentAt };
 }
 
 /** The series of records that have both a time and a value. */
@@ -191,9 +205,9 @@ export function curves(records, { unit, log }) {
     .map(([title, valueOf]) => [title, seriesOf(records, unit, valueOf, log)])
     .filter(([, series]) => series.length > 1)
     .map(([title, series]) => chart(title, series, unit, log));
-  const all = (index) => charts.forEach((each) => each.point(index));
+  const all = (moment) => charts.forEach((each) => each.point(moment));
   for (const each of charts) {
-    each.svg.addEventListener("pointermove", (event) => all(each.nearest(event.clientX)));
+    each.svg.addEventListener("pointermove", (event) => all(each.momentAt(event.clientX)));
     each.svg.addEventListener("pointerleave", () => all(null));
   }
   return h(

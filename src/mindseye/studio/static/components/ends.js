@@ -6,7 +6,7 @@ import { conceptEditor } from "./chips.js";
 import { button, segmented } from "./controls.js";
 import { block } from "./frame.js";
 import { dropZone, fileButton } from "./intake.js";
-import { canvasFor, fromLink } from "./sprite.js";
+import { canvasFor, fromLink, linkBlob, save } from "./sprite.js";
 
 /** One end: chips for words, or a picture with buttons. */
 function end({ title, context, onWords, onFile, onClear }) {
@@ -19,26 +19,40 @@ function end({ title, context, onWords, onFile, onClear }) {
     quiet: true,
     onClick: onClear,
   });
+  const keep = button({
+    sign: "down",
+    title: `Save the picture (${title})`,
+    quiet: true,
+    onClick: () => save(linkBlob(laid), file),
+  });
   const picture = h(
     "div",
     { class: "end-picture" },
     h("div", { class: "tile-frame" }, canvas),
-    h("div", { class: "end-tools" }, fileButton("Choose a file", onFile), clear),
+    h("div", { class: "end-tools" }, fileButton("Choose a file", onFile), keep, clear),
   );
   dropZone(picture, onFile);
   let laid = "";
+  let file = "";
 
   function blank() {
     canvas.getContext("2d").clearRect(0, 0, canvas.width, canvas.height);
     canvas.setAttribute("aria-label", `${title}: no picture yet`);
   }
 
+  function draw(image) {
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  }
+
   return {
     element: h("div", { class: "end" }, block(title, editor.element, picture)),
-    show(pictures, description, link) {
+    show(pictures, description, link, name) {
+      file = name;
+      keep.title = `Save the picture as ${name}, for the command below`;
       editor.element.hidden = pictures;
       picture.hidden = !pictures;
       clear.hidden = !link;
+      keep.hidden = !link;
       editor.show(read(description, model.vocabulary));
       if (link === laid) return;
       laid = link;
@@ -46,7 +60,7 @@ function end({ title, context, onWords, onFile, onClear }) {
       if (!link) return;
       canvas.setAttribute("aria-label", `${title}: a picture`);
       fromLink(link).then(
-        (image) => canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height),
+        (image) => link === laid && draw(image),
         () => {},
       );
     },
@@ -83,8 +97,13 @@ export function bothEnds(context, { onWords, onFile, onClear }) {
       const pictures = state.ends === "pictures";
       made[1].element.hidden = latents;
       kind.show(pictures ? "pictures" : "words");
-      made[0].show(pictures, words.start, state.start_picture ?? "");
-      made[1].show(pictures, words.end, state.end_picture ?? "");
+      made[0].show(
+        pictures,
+        words.start,
+        state.start_picture ?? "",
+        latents ? "picture.png" : "start.png",
+      );
+      made[1].show(pictures, words.end, state.end_picture ?? "", "end.png");
     },
   };
 }

@@ -43,7 +43,7 @@ function caption(verdict, said) {
 }
 
 /** The most nearly square arrangement: columns for a number of pictures. */
-export function columnsFor(n) {
+function columnsFor(n) {
   return Math.ceil(Math.sqrt(n));
 }
 
@@ -70,6 +70,15 @@ export class PictureGrid {
     while (this.tiles.length < n) this.tiles.push(this.tile(this.tiles.length, shape));
     this.tiles.length = n;
     this.element.replaceChildren(...this.tiles.map((tile) => tile.figure));
+    this.hold();
+  }
+
+  /** Tab reaches one picture: the one that arrow keys reached last, else the first. */
+  hold() {
+    const last = this.tiles.findIndex((tile) => tile.pick?.tabIndex === 0);
+    this.tiles.forEach(({ pick }, i) => {
+      if (pick) pick.tabIndex = i === Math.max(0, last) ? 0 : -1;
+    });
   }
 
   tile(index, shape) {
@@ -79,7 +88,7 @@ export class PictureGrid {
       ? h("button", {
           type: "button",
           class: "tile-open",
-          tabindex: index ? -1 : 0,
+          tabindex: -1,
           "aria-label": `Look closer at picture ${index + 1}`,
           on: { click: () => this.onPick(index) },
         })

@@ -18,7 +18,6 @@ const PATHS = {
   pause: "M5.5 3.5v9M10.5 3.5v9",
   swap: "M3 5.5h9L9.5 3M13 10.5H4L6.5 13",
   open: "M3 12.5h10M8 10V2.5M4.8 5.7L8 2.5l3.2 3.2",
-  link: "M6.5 9.5l3-3M7 5l1.5-1.5a2.5 2.5 0 0 1 3.5 3.5L10.5 8.5M9 11l-1.5 1.5A2.5 2.5 0 0 1 4 9l1.5-1.5",
 };
 
 /** A sign of 16 by 16 pixels that screen readers skip. */

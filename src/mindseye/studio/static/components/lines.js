@@ -22,6 +22,7 @@ async function copy(text) {
   }
 }
 
+/** A button that copies; `text()` is asked for when it is pressed. */
 function copyButton(title, text) {
   const made = button({ sign: "copy", title, quiet: true, onClick: act });
   async function act() {
@@ -30,6 +31,25 @@ function copyButton(title, text) {
     setTimeout(() => made.replaceChildren(icon("copy")), 1200);
   }
   return made;
+}
+
+/** A command alone, in small letters below what it makes. */
+export function smallLine(title) {
+  const command = h("code", { class: "small-command", tabindex: 0 });
+  const element = h(
+    "div",
+    { class: "small-line", hidden: true },
+    command,
+    copyButton(title, () => command.textContent),
+  );
+  return {
+    element,
+    show(text) {
+      element.hidden = text === "";
+      command.textContent = text;
+      command.title = text;
+    },
+  };
 }
 
 /** The drawer; `show(lines, seconds)` after every answer. */

@@ -6,7 +6,7 @@ import { h, percent } from "../dom.js";
  * A meter; `show(bounded)` with a value, its ceiling and its floor, or null.
  * @param {{title: string, about: string, nothing: string}} words  `nothing` is said for null.
  */
-export function meter({ title, about, nothing, ceiling, floor }) {
+function meter({ title, about, nothing, ceiling, floor }) {
   const value = h("output", { class: "meter-value number", text: "–" });
   const fill = h("div", { class: "meter-fill" });
   const low = h("div", { class: "meter-tick", hidden: true });

@@ -60,12 +60,22 @@ export function canvasFor(shape, label = "a picture") {
   });
 }
 
+/** The letters of a link, as they stand in other places. */
+function lettersOf(picture) {
+  return picture.replaceAll("-", "+").replaceAll("_", "/");
+}
+
 /** Bytes of a PNG file in a link, as an image. */
 export async function fromLink(picture) {
   const image = new Image();
-  image.src = `data:image/png;base64,${picture.replaceAll("-", "+").replaceAll("_", "/")}`;
+  image.src = `data:image/png;base64,${lettersOf(picture)}`;
   await image.decode();
   return image;
+}
+
+/** Bytes of a PNG file in a link, as a file. */
+export function linkBlob(picture) {
+  return new Blob([bytesOf(lettersOf(picture))], { type: "image/png" });
 }
 
 /** Bytes that are written as letters. */

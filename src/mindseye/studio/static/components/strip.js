@@ -3,9 +3,19 @@
 import { h } from "../dom.js";
 import { canvasFor } from "./sprite.js";
 
+const MOVES = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+};
+
 export class Strips {
-  /** @param {{label: string, onPick: (row: number, step: number) => void, foot?: Element}} options */
-  constructor({ label, onPick, foot = null }) {
+  /**
+   * @param {{label: string, onPick, onMove, foot: Element}} options  `onPick(row, step)` for a click
+   *     and, if the rows can have the focus, `onMove(rows, steps)` for an arrow key.
+   */
+  constructor({ label, onPick, onMove = null, foot = null }) {
     this.foot = foot;
     this.onPick = onPick;
     this.rows = [];
@@ -13,6 +23,18 @@ export class Strips {
     this.element.addEventListener("click", (event) => {
       const canvas = event.target.closest("canvas");
       if (canvas) this.onPick(Number(canvas.dataset.row), Number(canvas.dataset.step));
+    });
+    if (onMove) this.listen(onMove);
+  }
+
+  /** Arrow keys go from row to row and from step to step. */
+  listen(onMove) {
+    this.element.tabIndex = 0;
+    this.element.addEventListener("keydown", (event) => {
+      const way = MOVES[event.key];
+      if (!way || event.target !== this.element) return;
+      event.preventDefault();
+      onMove(...way);
     });
   }
 
@@ -49,13 +71,16 @@ export class Strips {
     );
   }
 
-  /** Mark a column, or with a row one picture of it alone. */
-  mark(step, row = null) {
-    this.rows.forEach((canvases, r) =>
-      canvases.forEach((canvas, i) =>
-        canvas.classList.toggle("marked", i === Math.round(step) && (row === null || r === row)),
-      ),
-    );
+  /** Mark a column. */
+  mark(step) {
+    this.rows.forEach((_, row) => this.markRow(row, step));
+  }
+
+  /** Mark the row that is looked at. */
+  markStrip(row) {
+    this.element
+      .querySelectorAll(".strip")
+      .forEach((strip, i) => strip.classList.toggle("strip-on", i === row));
   }
 
   /** Mark one picture of one row, and leave the other rows. */

@@ -4,7 +4,7 @@ import { compact, h } from "../dom.js";
 import { icon } from "./icons.js";
 
 /** How a run stands: a word, and a colour beside it. */
-export function stateOf(run) {
+function stateOf(run) {
   return run.live ? "live" : String(run.facts.state ?? "unknown");
 }
 
@@ -26,16 +26,21 @@ function valueOf(run, column) {
   return run.facts[column] ?? null;
 }
 
-/** Compare as numbers where both are, with what is missing last. */
+/** Compare as numbers where both are. */
 function compare(a, b) {
-  if (a === null || b === null) return (a === null) - (b === null);
   if (typeof a === "number" && typeof b === "number") return a - b;
   return String(a).localeCompare(String(b), "en", { numeric: true });
 }
 
-export function sorted(runs, column, down) {
-  const ordered = [...runs].sort((a, b) => compare(valueOf(a, column), valueOf(b, column)));
-  return down ? ordered.reverse() : ordered;
+/** Runs by a column, upwards or downwards; those that have no value come last either way. */
+function sorted(runs, column, down) {
+  const missing = (run) => valueOf(run, column) === null;
+  const sign = down ? -1 : 1;
+  return [...runs].sort((a, b) =>
+    missing(a) || missing(b)
+      ? missing(a) - missing(b)
+      : sign * compare(valueOf(a, column), valueOf(b, column)),
+  );
 }
 
 function head(column, sort, onSort) {

@@ -10,6 +10,29 @@ import { emptyState } from "./states.js";
 const EVERY = 2000;
 const AGAIN = 10000;
 
+/** The number at the beginning of a run's name; -1 where there is none. */
+function numberOf({ name }) {
+  return Number(/^(\d+)-/.exec(name)?.[1] ?? -1);
+}
+
+/** The run to look at if nobody chose one: a live one, else the newest, else one with records. */
+function preferred(runs) {
+  const newest = runs.reduce(
+    (best, next) => (numberOf(next) > numberOf(best) ? next : best),
+    runs[0],
+  );
+  const begun = (run) => Number.parseInt(run.facts.steps, 10) > 0;
+  return (
+    runs.find((run) => run.live) ??
+    (newest && numberOf(newest) >= 0 ? newest : (runs.find(begun) ?? newest))
+  );
+}
+
+/** Whether a log was cut back since its last records were read: then they are not its own. */
+function cutBack(run, answer) {
+  return answer.next < run.next || answer.records[0]?.step <= run.records.at(-1)?.step;
+}
+
 /** @param {{goings, lines}} parts  Where it is said what goes on, and what makes the same. */
 export function trainingSection(context, { goings, lines }) {
   const table = h("div", { class: "runs-table" });
@@ -29,12 +52,14 @@ export function trainingSection(context, { goings, lines }) {
     checked: false,
     onChange: (on) => context.say({ log: unless(false, on) }),
   });
+  const note = h("p", { class: "note", role: "status", hidden: true });
   const tools = h("div", { class: "plot-tools" }, unit.element, log.element);
   const element = h(
     "div",
     { class: "training" },
     table,
     h("div", { class: "plot-head" }, title, tools),
+    note,
     plot,
   );
   let house = null;
@@ -63,29 +88,37 @@ export function trainingSection(context, { goings, lines }) {
   async function refresh() {
     if (!house || element.hidden || document.hidden) return;
     try {
-      house = (await context.ask("runs", {})) ?? house;
+      const answer = await context.ask("runs", {});
+      if (!answer) return;
+      house = answer;
       show();
     } catch {
       // The next time may go better.
     }
   }
 
-  /** The run that is looked at: the link's, else one that is live, else the newest with a log. */
+  /** The run that is looked at: the link's, else the preferred one. */
   function chosen() {
     const names = house.runs.map((one) => one.name);
     if (names.includes(context.state.run)) return context.state.run;
-    return (house.runs.find((one) => one.live) ?? house.runs.at(-1))?.name ?? "";
+    return preferred(house.runs)?.name ?? "";
   }
 
   function show() {
     const { state } = context;
+    if (element.hidden) return;
+    if (chosen() && chosen() !== state.run) {
+      context.say({ run: chosen() }); // a link names its run, whatever else there is
+      return;
+    }
+    showLines();
     const next = JSON.stringify([house.runs, chosen(), state.sort]);
     if (next !== built) buildTable(state);
     built = next;
     unit.show(state.across ?? "step");
     log.show(flag(state.log));
     if (run.name !== chosen() || (isLive(run.name) && !run.live)) follow(chosen());
-    else draw();
+    else if (run.lines) draw();
   }
 
   /** The table anew; what had the focus has it again. */
@@ -118,25 +151,42 @@ export function trainingSection(context, { goings, lines }) {
     run = { name, records: [], next: 0 };
     drawn = "";
     title.textContent = name;
+    note.hidden = true;
     if (!name) return;
     await more(name);
-    context.announce(
-      `${name}: ${run.records.length} records${run.live ? ", and more to come" : ""}`,
-    );
+    if (run.name === name && run.lines)
+      context.announce(
+        `${name}: ${run.records.length} records${run.live ? ", and more to come" : ""}`,
+      );
   }
 
+  /** Read what is new in a run's log, and come back while there may be more. */
   async function more(name) {
     try {
       const answer = await context.ask(`runs/${name}`, { after: run.next }, "records");
       if (!answer || run.name !== name) return;
-      const grown = answer.records.length > 0;
+      note.hidden = true;
+      if (cutBack(run, answer)) {
+        run = { name, records: [], next: 0, live: answer.live };
+        drawn = "";
+        await more(name);
+        return;
+      }
       run = { ...run, ...answer, records: [...run.records, ...answer.records] };
-      lines.show(answer.lines);
-      if (grown || answer.next === 0) draw();
+      showLines();
+      draw();
       if (answer.live) timer = setTimeout(() => more(name), EVERY);
     } catch (error) {
-      plot.replaceChildren(emptyState(error.message, error.hint ?? ""));
+      note.textContent = `The records of ${name} did not come; they are asked for again in a moment.`;
+      note.hidden = false;
+      drawn = "";
+      if (!run.records.length) plot.replaceChildren(emptyState(error.message, error.hint ?? ""));
+      timer = setTimeout(() => more(name), isLive(name) ? EVERY : AGAIN);
     }
+  }
+
+  function showLines() {
+    if (run.lines && !element.hidden) lines.show(run.lines);
   }
 
   function draw() {

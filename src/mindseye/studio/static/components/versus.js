@@ -2,22 +2,35 @@
 
 import { read, spoken } from "../concept.js";
 import { h } from "../dom.js";
-import { unless, whole } from "../state.js";
+import { seedOf } from "../state.js";
 import { picker } from "./controls.js";
 import { PictureGrid } from "./grid.js";
 import { scoreMeters } from "./meter.js";
+import { redrawer } from "./redraw.js";
 import { Pictures } from "./sprite.js";
+import { marked } from "./states.js";
 
 const COUNT = 16;
 
+/** The open models that imagine from the same words as the chosen one. */
+function comparable({ model, models }) {
+  const words = JSON.stringify(model.vocabulary);
+  return models.filter(
+    ({ views, vocabulary }) => views.includes("imagine") && JSON.stringify(vocabulary) === words,
+  );
+}
+
+/** An answer and the pictures of each of its sides. */
+async function opened(answer) {
+  return [answer, await Promise.all(answer.answers.map((each) => Pictures.open(each.pictures)))];
+}
+
 /** One side: a model, its pictures and their scores. */
-function side(context, which, fallback) {
-  const options = context.models.map(({ name }) => [name, name]);
+function side(context, which, models) {
   const choose = picker({
     label: which === "left" ? "this model" : "against",
-    options,
-    chosen: fallback,
-    onChange: (name) => context.say({ [which]: unless(fallback, name) }),
+    options: models.map(({ name }) => [name, name]),
+    onChange: (name) => context.say({ [which]: name }),
   });
   const grid = new PictureGrid({ label: `Pictures of the ${which} model`, captions: false });
   const meters = scoreMeters();
@@ -32,47 +45,32 @@ function side(context, which, fallback) {
 
 /** @param {{goings, lines, head, editor}} parts  The rest of the view. */
 export function versusSection(context, { goings, lines, editor }) {
-  const { model, models } = context;
-  const other = models.find(({ name }) => name !== model.name)?.name ?? model.name;
-  const fallback = { left: model.name, right: other };
-  const sides = {
-    left: side(context, "left", fallback.left),
-    right: side(context, "right", fallback.right),
-  };
-  const alone = h("p", { class: "note missing", hidden: models.length > 1 });
-  alone.append(
-    "Only one model is open, so it stands against itself. Open more with ",
-    h("code", { text: "mindseye studio RUN …" }),
-    ".",
+  const { model } = context;
+  const models = comparable(context);
+  const names = models.map(({ name }) => name);
+  const left = names.includes(model.name) ? model.name : names[0];
+  const fallback = { left, right: names.find((name) => name !== left) ?? left };
+  const sides = { left: side(context, "left", models), right: side(context, "right", models) };
+  const alone = h(
+    "p",
+    { class: "note missing", hidden: models.length > 1 },
+    marked(
+      models.length
+        ? "Only one open model imagines from these words, so it stands against itself. Open more with `mindseye studio RUN …`."
+        : "No open model imagines from these words. Open one with `mindseye studio RUN …`.",
+    ),
   );
   const element = h(
     "div",
     { class: "versus" },
     alone,
-    h("div", { class: "sides" }, sides.left.element, sides.right.element),
+    h("div", { class: "sides", hidden: !models.length }, sides.left.element, sides.right.element),
   );
-  let asked = "";
+  const drawn = redrawer(context, { goings, show, open: opened });
+  let shown = null;
 
   const chosen = (which) =>
-    models.some(({ name }) => name === context.state[which])
-      ? context.state[which]
-      : fallback[which];
-
-  async function redraw(question) {
-    goings.busy();
-    try {
-      const answer = await context.ask("compare", question);
-      if (!answer) return;
-      const pictures = await Promise.all(
-        answer.answers.map((each) => Pictures.open(each.pictures)),
-      );
-      goings.done();
-      show(answer, pictures);
-    } catch (error) {
-      asked = "";
-      goings.trouble(error, () => redraw(question));
-    }
-  }
+    names.includes(context.state[which]) ? context.state[which] : fallback[which];
 
   function show(answer, pictures) {
     ["left", "right"].forEach((which, i) => {
@@ -81,25 +79,34 @@ export function versusSection(context, { goings, lines, editor }) {
       sides[which].meters.show(scores);
     });
     editor.show(read(answer.description, model.vocabulary));
-    lines.show(answer.lines, answer.seconds);
+    shown = answer;
+    showLines();
     context.announce(
       `${answer.answers.map((each) => each.model).join(" and ")} on ${spoken(answer.description)}`,
     );
   }
 
+  function showLines() {
+    if (shown && !element.hidden) lines.show(shown.lines, shown.seconds);
+  }
+
   return {
     element,
     update(state) {
-      for (const which of ["left", "right"]) sides[which].choose.show(chosen(which));
+      if (!models.length) return;
+      const pair = { left: chosen("left"), right: chosen("right") };
+      if (pair.left !== state.left || pair.right !== state.right) {
+        context.say(pair); // a link names both, whatever is open elsewhere
+        return;
+      }
+      for (const which of ["left", "right"]) sides[which].choose.show(pair[which]);
       const question = {
-        models: [chosen("left"), chosen("right")],
+        models: [pair.left, pair.right],
         description: state.description,
         n: COUNT,
-        seed: whole(state.seed, 0, 0),
+        seed: seedOf(state),
       };
-      if (JSON.stringify(question) === asked) return;
-      asked = JSON.stringify(question);
-      redraw(question);
+      if (!drawn.ask("compare", question)) showLines();
     },
   };
 }

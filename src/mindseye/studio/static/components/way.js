@@ -23,7 +23,7 @@ export function wayRows(context, look) {
     value: 0,
     "aria-label": "Where on the way",
   });
-  const play = button({ sign: "play", title: "Play", onClick: toggle });
+  const play = button({ sign: "play", title: "Play", onClick: toggle, disabled: true });
   const scrubber = h("div", { class: "scrubber" }, play, range);
   const below = h("input", {
     type: "range",
@@ -34,15 +34,30 @@ export function wayRows(context, look) {
     value: 0,
     "aria-label": "Where on the way, below the rows",
   });
-  const strips = new Strips({ label: "The way between", onPick: pick, foot: below });
+  const strips = new Strips({
+    label: "The way between; arrow keys go to another row or step",
+    onPick: pick,
+    onMove: move,
+    foot: below,
+  });
   const element = h("div", { class: "way" }, strips.element);
-  let now = { answer: null, pictures: null, row: 0, at: 0 };
+  let now = { answer: null, pictures: null, row: 0, at: 0, share: 0.5 };
   let frame = 0;
 
   function pick(row, step) {
     halt();
     now.row = row;
     go(step);
+  }
+
+  /** Go some rows down and some steps on, with the arrow keys. */
+  function move(rows, steps) {
+    if (!now.answer) return;
+    pick(
+      Math.min(now.answer.rows - 1, Math.max(0, now.row + rows)),
+      steps ? Math.round(now.at) + steps : now.at,
+    );
+    context.announce(look.canvas.getAttribute("aria-label"));
   }
 
   /** Look at a place of the way. */
@@ -52,6 +67,7 @@ export function wayRows(context, look) {
     now.at = Math.min(steps - 1, Math.max(0, at));
     now.row = Math.min(now.row, rows - 1);
     const share = now.at / (steps - 1);
+    now.share = share;
     for (const input of [range, below]) {
       input.max = steps - 1;
       input.value = now.at;
@@ -59,6 +75,7 @@ export function wayRows(context, look) {
       input.setAttribute("aria-valuetext", `${Math.round(100 * share)} % of the way`);
     }
     strips.mark(now.at);
+    strips.markStrip(now.row);
     morph(look.canvas, now.pictures, now.row, now.at, steps);
     const where =
       share === 0
@@ -71,6 +88,7 @@ export function wayRows(context, look) {
   }
 
   function toggle() {
+    if (!now.answer) return undefined;
     if (frame) return halt();
     if (still.matches) return go(now.at >= now.answer.steps - 1 ? 0 : Math.floor(now.at) + 1);
     const from = performance.now() - (1000 * SECONDS * now.at) / Math.max(1, now.answer.steps - 1);
@@ -108,17 +126,23 @@ export function wayRows(context, look) {
     element,
     scrubber,
     stop: halt,
+    /** The rows are not looked at any more. */
+    leave() {
+      halt();
+      now = { ...now, answer: null };
+      play.disabled = true;
+    },
     reserve: (rows, steps) => strips.reserve(rows, steps, model.shape),
     show(answer, pictures) {
-      const share = now.answer ? now.at / (now.answer.steps - 1) : 0.5;
       now = { ...now, answer, pictures };
+      play.disabled = false;
       strips.reserve(answer.rows, answer.steps, model.shape);
       strips.show(
         pictures,
         (row, step) =>
           `row ${row + 1}, step ${step + 1} of ${answer.steps} from ${spoken(answer.start)} to ${spoken(answer.end)}`,
       );
-      go(share * (answer.steps - 1));
+      go(now.share * (answer.steps - 1));
       context.announce(
         `${answer.rows} rows of ${answer.steps} steps from ${spoken(answer.start)} to ${spoken(answer.end)}`,
       );

@@ -3,13 +3,14 @@
 import { button, seedField, sections, segmented } from "../components/controls.js";
 import { bothEnds } from "../components/ends.js";
 import { block, frame, heading } from "../components/frame.js";
-import { canvasFor, Pictures } from "../components/sprite.js";
+import { redrawer } from "../components/redraw.js";
+import { canvasFor } from "../components/sprite.js";
 import { emptyState, status } from "../components/states.js";
 import { latentRows } from "../components/latents.js";
 import { wayRows } from "../components/way.js";
 import { read, spoken, write } from "../concept.js";
 import { h } from "../dom.js";
-import { flag, unless, whole } from "../state.js";
+import { flag, seedOf, unless, whole } from "../state.js";
 
 export const name = "between";
 export const styles = new URL("between.css", import.meta.url).href;
@@ -29,7 +30,7 @@ function settingsOf(state) {
   return {
     n: whole(state.rows, 6, 1, 6),
     steps: whole(state.steps, 9, 3, 15),
-    seed: whole(state.seed, 0, 0),
+    seed: seedOf(state),
   };
 }
 
@@ -60,15 +61,6 @@ export function mount(root, context) {
     chosen: 9,
     onChange: (n) => context.say({ steps: unless(9, n) }),
   });
-  const tabs = sections({
-    label: "What to see",
-    options: [
-      ["way", "The way between"],
-      ["latents", "One latent at a time"],
-    ],
-    chosen: "way",
-    onChange: (section) => context.say({ section: unless("way", section) }),
-  });
   const swap = button({
     sign: "swap",
     text: "Swap",
@@ -81,12 +73,21 @@ export function mount(root, context) {
   const largeNote = h("p", { class: "note large-note" });
   const look = { canvas: large, note: largeNote };
   const shown = { way: wayRows(context, look), latents: latentRows(context, look) };
+  const tabs = sections({
+    label: "What to see",
+    options: [
+      ["way", "The way between", shown.way.element],
+      ["latents", "One latent at a time", shown.latents.element],
+    ],
+    chosen: "way",
+    onChange: (section) => context.say({ section: unless("way", section) }),
+  });
   const empty = emptyState(
     "Two pictures make a way",
     "Choose a file for each end, or send pictures here: from Describe, or by a click on one in Imagine.",
   );
   const goings = status(view.stage);
-  let asked = "";
+  const drawn = redrawer(context, { goings, show });
 
   view.say.append(ends.element);
   view.settings.append(
@@ -113,8 +114,7 @@ export function mount(root, context) {
   function say(which, said) {
     const description = write(said, model.vocabulary);
     const { end } = wordsOf(context.state);
-    if (which === "start") context.say({ end, description });
-    else context.say({ end: description });
+    context.reword(which === "start" ? { end, description } : { end: description });
   }
 
   async function take(which, file) {
@@ -131,7 +131,7 @@ export function mount(root, context) {
   function swapEnds() {
     const { start, end } = wordsOf(context.state);
     const { start_picture: first, end_picture: last } = context.state;
-    context.say({
+    context.reword({
       description: end,
       end: start,
       start_picture: last ?? null,
@@ -158,20 +158,10 @@ export function mount(root, context) {
     ];
   }
 
-  async function redraw(endpoint, asking) {
-    goings.busy();
-    try {
-      const answer = await context.ask(endpoint, asking, "pictures of the stage");
-      if (!answer) return;
-      const pictures = await Pictures.open(answer.pictures);
-      goings.done();
-      view.lines.show(answer.lines, answer.seconds);
-      if (endpoint === "between") shown.way.show(answer, pictures);
-      else shown.latents.show(answer, pictures);
-    } catch (error) {
-      asked = "";
-      goings.trouble(error, () => redraw(endpoint, asking));
-    }
+  function show(answer, pictures) {
+    view.lines.show(answer.lines, answer.seconds);
+    if ("values" in answer) shown.latents.show(answer, pictures);
+    else shown.way.show(answer, pictures);
   }
 
   function title(state, latents) {
@@ -208,13 +198,11 @@ export function mount(root, context) {
       shown.way.scrubber.hidden = latents;
       shown.latents.element.hidden = !latents;
       view.aside.classList.toggle("aside-idle", asking === null);
-      if (asking === null) return goings.done();
+      if (latents || asking === null) shown.way.leave();
+      if (asking === null) return drawn.forget();
       if (latents) shown.latents.reserve(now.steps);
       else shown.way.reserve(state.ends === "pictures" ? 1 : now.n, now.steps);
-      const next = JSON.stringify(asking);
-      if (next === asked) return undefined;
-      asked = next;
-      return redraw(...asking);
+      return drawn.ask(...asking);
     },
     unmount() {
       shown.way.stop();

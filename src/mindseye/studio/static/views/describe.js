@@ -5,12 +5,14 @@ import { button, check } from "../components/controls.js";
 import { block, frame, heading } from "../components/frame.js";
 import { PictureGrid } from "../components/grid.js";
 import { dropZone, fileButton, onPaste } from "../components/intake.js";
+import { smallLine } from "../components/lines.js";
 import { EXAMPLES, Pad } from "../components/pad.js";
-import { canvasFor, fromLink, Pictures, toBlob } from "../components/sprite.js";
+import { redrawer } from "../components/redraw.js";
+import { canvasFor, fromLink, linkBlob, Pictures, save, toBlob } from "../components/sprite.js";
 import { emptyState, marked, status } from "../components/states.js";
 import { spoken, write } from "../concept.js";
 import { h, later, percent } from "../dom.js";
-import { whole } from "../state.js";
+import { seedOf } from "../state.js";
 
 export const name = "describe";
 export const styles = new URL("describe.css", import.meta.url).href;
@@ -33,18 +35,27 @@ function titled(canvas, title) {
   );
 }
 
+/** A description, its pictures, and the training pictures near it. */
+async function opened(got) {
+  return Promise.all([
+    got,
+    Pictures.open(got.pictures),
+    got.nearest ? Pictures.open(got.nearest) : null,
+  ]);
+}
+
 export function mount(root, context) {
   const { model } = context;
   const view = frame(name);
-  const pad = new Pad({
-    onDrawn: later(150, drawn),
-    onCleared: () => context.say({ picture: null }),
-  });
+  const fitSoon = later(150, (canvas) => fit(toBlob(canvas), false));
+  const pad = new Pad({ onDrawn: fitSoon, onCleared: clear });
   const [given, made] = [
     canvasFor(model.shape, "the picture"),
     canvasFor(model.shape, "what the model makes of it"),
   ];
-  const head = heading(
+  const asEnds = h(
+    "div",
+    { class: "as-ends", hidden: !model.views.includes("between") },
     button({
       text: "As a start",
       title: "Begin a way between two pictures here",
@@ -58,9 +69,25 @@ export function mount(root, context) {
       onClick: () => send("end_picture"),
     }),
   );
+  const keeping = button({
+    sign: "down",
+    text: "Save",
+    title: "Save the picture as picture.png, for the command below",
+    quiet: true,
+    onClick: () => save(linkBlob(context.state.picture), "picture.png"),
+  });
+  const head = heading(asEnds, keeping);
   const bars = h("div", { class: "bars-box" });
   const grid = new PictureGrid({ label: "Variations", captions: false });
   const kept = h("h2", { class: "block-title" });
+  const line = smallLine("Copy the command of the variations");
+  const variations = h(
+    "div",
+    { class: "variations", hidden: !model.views.includes("imagine") },
+    kept,
+    grid.box,
+    line.element,
+  );
   const shown = h(
     "div",
     { class: "described" },
@@ -71,8 +98,7 @@ export function mount(root, context) {
       titled(made, "what it makes of it"),
       bars,
     ),
-    kept,
-    grid.box,
+    variations,
   );
   const empty = emptyState(
     "Nothing to describe yet",
@@ -81,11 +107,16 @@ export function mount(root, context) {
   const nearest = h("div", { class: "nearest" });
   const invert = check({ label: "dark ink on light paper", checked: false, onChange: () => {} });
   const goings = status(view.stage);
+  const describing = redrawer(context, { goings, show, open: opened });
+  const varying = redrawer(context, {
+    goings: status(variations),
+    show: showVariations,
+    line: "variations",
+  });
   const stopPaste = onPaste(take);
-  let asked = "";
-  let varied = "";
   let answer = null;
   let mine = "";
+  let looked = null;
 
   view.say.append(block("Draw", pad.element, h("div", { class: "examples" }, exampleButtons())));
   view.settings.append(
@@ -111,52 +142,50 @@ export function mount(root, context) {
     );
   }
 
-  function drawn(canvas) {
-    return fit(toBlob(canvas), false);
-  }
-
   function take(file) {
+    fitSoon.cancel();
     return fit(file, invert.element.querySelector("input").checked, true);
   }
 
   /** Have a picture fitted to the model, and put it into the link. */
-  async function fit(body, inverted, lay = false) {
+  async function fit(body, inverted, brought = false) {
     goings.busy();
     try {
       const fitted = await context.ask("pictures", { model: model.name, invert: inverted, body });
       if (!fitted) return;
-      mine = lay ? "" : fitted.picture;
-      if (lay) pad.keep();
+      mine = brought ? "" : fitted.picture;
+      if (brought) pad.keep();
+      goings.done(); // it may be the picture that is there already
       context.say({ picture: fitted.picture });
     } catch (error) {
       goings.trouble(error, () => goings.done());
     }
   }
 
-  async function redraw(state) {
-    goings.busy();
-    try {
-      const got = await context.ask("describe", {
-        model: model.name,
-        picture: state.picture,
-        seed: whole(state.seed, 0, 0),
-      });
-      if (!got) return;
-      show(
-        got,
-        await Pictures.open(got.pictures),
-        got.nearest ? await Pictures.open(got.nearest) : null,
+  /** Fit nothing that was drawn or brought until now. */
+  function drop() {
+    fitSoon.cancel();
+    context.cancel("pictures");
+    goings.done();
+  }
+
+  function clear() {
+    drop();
+    context.say({ picture: null });
+  }
+
+  /** Lay a picture onto the pad that was not drawn there. */
+  function lay(picture) {
+    if (picture !== mine)
+      fromLink(picture).then(
+        (image) => picture === context.state.picture && pad.lay(image),
+        () => {},
       );
-      vary(context.state);
-    } catch (error) {
-      asked = "";
-      goings.trouble(error, () => redraw(context.state));
-    }
+    mine = picture;
   }
 
   function show(got, pictures, near) {
     answer = got;
-    goings.done();
     pictures.draw(given, 0);
     pictures.draw(made, 1);
     view.lines.show(got.lines, got.seconds);
@@ -171,6 +200,7 @@ export function mount(root, context) {
     given.setAttribute("aria-label", `the picture: ${words}`);
     made.setAttribute("aria-label", `what the model makes of it: ${words}`);
     context.announce(`The picture shows ${words}`);
+    vary(context.state);
   }
 
   function showNearest(got, near) {
@@ -196,34 +226,29 @@ export function mount(root, context) {
   }
 
   /** Imagine what is kept of the picture. */
-  async function vary(state) {
+  function vary(state) {
     const names = keptOf(state, model.vocabulary);
     const best = likeliest(answer.attributes);
     const description = write(
       Object.fromEntries(names.map((one) => [one, best[one]])),
       model.vocabulary,
     );
-    const question = {
+    bars.replaceChildren(probabilityBars(answer.attributes, names, keep));
+    if (!model.views.includes("imagine")) return;
+    kept.textContent = `Variations that keep ${names.length ? description : "nothing"}`;
+    varying.ask("imagine", {
       model: model.name,
       description,
       n: VARIATIONS,
-      seed: whole(state.seed, 0, 0),
+      seed: seedOf(state),
       judge: false,
-    };
-    bars.replaceChildren(probabilityBars(answer.attributes, names, keep));
-    kept.textContent = `Variations that keep ${names.length ? description : "nothing"}`;
-    if (JSON.stringify(question) === varied) return;
-    varied = JSON.stringify(question);
-    try {
-      const got = await context.ask("imagine", question);
-      if (!got) return;
-      const pictures = await Pictures.open(got.pictures);
-      const verdict = { seen: got.said, wrong: [] };
-      grid.show(pictures, Array(got.n).fill(verdict), got.said);
-    } catch (error) {
-      varied = "";
-      goings.trouble(error, () => vary(context.state));
-    }
+    });
+  }
+
+  function showVariations(got, pictures) {
+    const verdict = { seen: got.said, wrong: [] };
+    grid.show(pictures, Array(got.n).fill(verdict), got.said);
+    line.show(got.lines.command);
   }
 
   function keep(one, on) {
@@ -241,7 +266,11 @@ export function mount(root, context) {
   }
 
   function showEmpty() {
-    goings.done();
+    drop();
+    describing.forget();
+    varying.forget();
+    answer = null;
+    mine = "";
     pad.blank();
     head.show("A picture, in words");
     nearest.replaceChildren(h("p", { class: "note", text: "They appear with the description." }));
@@ -250,24 +279,20 @@ export function mount(root, context) {
 
   return {
     update(state) {
-      const some = Boolean(state.picture);
-      empty.hidden = some;
-      shown.hidden = !some;
-      head.element.querySelector(".toolbar").hidden = !some || !model.views.includes("between");
-      const next = some ? `${state.picture} ${state.seed}` : "nothing";
-      if (next === asked) return some && answer ? vary(state) : undefined;
-      asked = next;
-      if (!some) return showEmpty();
-      if (state.picture !== mine)
-        fromLink(state.picture).then(
-          (image) => pad.lay(image),
-          () => {},
-        );
-      mine = state.picture;
-      if (!answer) head.show(spoken("…"));
-      redraw(state);
+      const { picture = "" } = state;
+      const before = looked;
+      looked = picture;
+      empty.hidden = Boolean(picture);
+      shown.hidden = !picture;
+      head.element.querySelector(".toolbar").hidden = !picture;
+      if (!picture) return before === "" ? undefined : showEmpty();
+      lay(picture);
+      const question = { model: model.name, picture, seed: seedOf(state) };
+      if (describing.ask("describe", question)) return answer || head.show(spoken("…"));
+      return answer && vary(state);
     },
     unmount() {
+      fitSoon.cancel();
       stopPaste();
     },
   };

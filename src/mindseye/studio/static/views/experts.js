@@ -4,6 +4,7 @@ import { conceptEditor } from "../components/chips.js";
 import { check, picker, segmented } from "../components/controls.js";
 import { block, frame, heading } from "../components/frame.js";
 import { hue, plane } from "../components/plane.js";
+import { redrawer } from "../components/redraw.js";
 import { marked, status } from "../components/states.js";
 import { read, spoken } from "../concept.js";
 import { h } from "../dom.js";
@@ -99,8 +100,8 @@ export function mount(root, context) {
     values,
   );
   const goings = status(view.stage);
+  const asker = redrawer(context, { goings, show: take, open: (got) => [got] });
   let answer = null;
-  let asked = "";
 
   view.say.append(block("Say", editor.element));
   view.settings.append(block("Draw", axes.element));
@@ -122,22 +123,13 @@ export function mount(root, context) {
     return { model: model.name, description: state.description, axes: state.axes ?? "words" };
   }
 
-  async function redraw(state) {
-    goings.busy();
-    try {
-      const got = await context.ask("experts", question(state));
-      if (!got) return;
-      answer = got;
-      goings.done();
-      show(context.state);
-      view.lines.show(got.lines, got.seconds);
-      context.announce(
-        `${got.words.length} experts of ${spoken(got.description)} in the plane of ${got.axes.names.join(" and ")}`,
-      );
-    } catch (error) {
-      asked = "";
-      goings.trouble(error, () => redraw(context.state));
-    }
+  function take(got) {
+    answer = got;
+    show(context.state);
+    view.lines.show(got.lines, got.seconds);
+    context.announce(
+      `${got.words.length} experts of ${spoken(got.description)} in the plane of ${got.axes.names.join(" and ")}`,
+    );
   }
 
   function show(state) {
@@ -148,7 +140,6 @@ export function mount(root, context) {
       withPoints: flag(state.dots, true),
       withHoles: flag(state.holes, true),
     });
-    editor.show(read(answer.description, model.vocabulary));
     head.show(
       spoken(answer.description),
       `${answer.axes.names[0]} across, ${answer.axes.names[1]} up`,
@@ -195,11 +186,8 @@ export function mount(root, context) {
       colour.show(names.includes(state.colour) ? state.colour : names[0]);
       withPoints.show(flag(state.dots, true));
       withHoles.show(flag(state.holes, true));
-      const next = JSON.stringify(question(state));
-      if (next === asked) return show(state);
-      asked = next;
-      if (!answer) head.show(spoken(state.description));
-      redraw(state);
+      if (!asker.ask("experts", question(state))) show(state);
+      else if (!answer) head.show(spoken(state.description));
     },
     unmount() {},
   };

@@ -3,11 +3,12 @@
 import { conceptEditor } from "../components/chips.js";
 import { seedField, segmented } from "../components/controls.js";
 import { block, frame, heading } from "../components/frame.js";
-import { canvasFor, Pictures } from "../components/sprite.js";
+import { redrawer } from "../components/redraw.js";
+import { canvasFor } from "../components/sprite.js";
 import { status } from "../components/states.js";
 import { read, spoken, write } from "../concept.js";
 import { h, s } from "../dom.js";
-import { flag, unless, whole } from "../state.js";
+import { flag, seedOf, unless } from "../state.js";
 
 export const name = "hierarchy";
 export const styles = new URL("hierarchy.css", import.meta.url).href;
@@ -177,7 +178,7 @@ export function mount(root, context) {
     onChange: (said) => context.describe(said),
   });
   const seed = seedField({
-    seed: whole(context.state.seed, 0, 0),
+    seed: seedOf(context.state),
     locked: flag(context.state.lock, true),
     onSeed: (next) => context.say({ seed: next }),
     onRoll: () => context.roll(),
@@ -197,7 +198,7 @@ export function mount(root, context) {
   const lattice = h("div", { class: "lattice" }, edges);
   const goings = status(view.stage);
   const watch = new ResizeObserver(() => drawEdges(lattice, edges));
-  let asked = "";
+  const drawn = redrawer(context, { goings, show });
 
   view.say.append(block("Say", editor.element));
   view.settings.append(block("Draw", seed.element, belief.element), legend());
@@ -210,29 +211,16 @@ export function mount(root, context) {
     return {
       model: model.name,
       description: state.description,
-      seed: whole(state.seed, 0, 0),
+      seed: seedOf(state),
       n: 4,
       product: flag(state.product),
     };
-  }
-
-  async function redraw(state) {
-    goings.busy();
-    try {
-      const answer = await context.ask("hierarchy", question(state));
-      if (!answer) return;
-      show(answer, await Pictures.open(answer.pictures));
-    } catch (error) {
-      asked = "";
-      goings.trouble(error, () => redraw(context.state));
-    }
   }
 
   function show(answer, pictures) {
     const focused = lattice.contains(document.activeElement);
     build(answer.nodes, pictures);
     if (focused) lattice.querySelector(".node-self button")?.focus();
-    goings.done();
     editor.show(read(answer.description, model.vocabulary));
     view.lines.show(answer.lines, answer.seconds);
     const of = (relation) => answer.nodes.filter((node) => node.relation === relation);
@@ -243,7 +231,7 @@ export function mount(root, context) {
   function build(nodes, pictures) {
     const make = (node) =>
       nodeCard(node, pictures, model, (description) =>
-        context.say({ description }, { push: true }),
+        context.describe(read(description, model.vocabulary), { push: true }),
       );
     const of = (relation) => nodes.filter((node) => node.relation === relation);
     lattice.replaceChildren(
@@ -272,16 +260,11 @@ export function mount(root, context) {
   return {
     update(state) {
       editor.show(read(state.description, model.vocabulary));
-      seed.show(whole(state.seed, 0, 0), flag(state.lock, true));
+      seed.show(seedOf(state), flag(state.lock, true));
       belief.show(flag(state.product) ? "1" : "0");
-      const next = JSON.stringify(question(state));
-      if (next === asked) return;
-      asked = next;
-      if (!lattice.querySelector(".node")) {
-        head.show(spoken(state.description));
-        build(expected(read(state.description, model.vocabulary), model.vocabulary), null);
-      }
-      redraw(state);
+      if (!drawn.ask("hierarchy", question(state)) || lattice.querySelector(".node")) return;
+      head.show(spoken(state.description));
+      build(expected(read(state.description, model.vocabulary), model.vocabulary), null);
     },
     unmount() {
       watch.disconnect();

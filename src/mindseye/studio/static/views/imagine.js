@@ -6,12 +6,13 @@ import { block, frame, heading } from "../components/frame.js";
 import { PictureGrid } from "../components/grid.js";
 import { closer } from "../components/closer.js";
 import { scoreMeters } from "../components/meter.js";
+import { redrawer } from "../components/redraw.js";
 import { seenColumns } from "../components/seen.js";
-import { fileName, Pictures, save, spriteBlob, toBlob } from "../components/sprite.js";
+import { fileName, save, spriteBlob, toBlob } from "../components/sprite.js";
 import { status } from "../components/states.js";
 import { read, spoken } from "../concept.js";
 import { h, percent } from "../dom.js";
-import { flag, number, unless, whole } from "../state.js";
+import { flag, number, seedOf, unless, whole } from "../state.js";
 
 export const name = "imagine";
 
@@ -21,7 +22,7 @@ const COUNTS = [4, 9, 16, 25, 36, 64];
 function settingsOf(state) {
   return {
     n: whole(state.n, 16, 1, 64),
-    seed: whole(state.seed, 0, 0, 2 ** 31 - 1),
+    seed: seedOf(state),
     locked: flag(state.lock, true),
     samples: flag(state.samples),
     product: flag(state.product),
@@ -128,8 +129,8 @@ export function mount(root, context) {
     }),
   );
   const goings = status(view.stage);
+  const drawn = redrawer(context, { goings, show });
   let shown = null;
-  let asked = "";
 
   view.say.append(block("Say", editor.element));
   view.settings.append(settings.element);
@@ -163,22 +164,8 @@ export function mount(root, context) {
     };
   }
 
-  async function redraw(state) {
-    goings.busy();
-    try {
-      const answer = await context.ask("imagine", question(state));
-      if (!answer) return;
-      const pictures = await Pictures.open(answer.pictures);
-      show(answer, pictures);
-    } catch (error) {
-      asked = "";
-      goings.trouble(error, () => redraw(context.state));
-    }
-  }
-
   function show(answer, pictures) {
     shown = { answer, pictures };
-    goings.done();
     editor.show(answer.said);
     grid.reserve(answer.n, model.shape);
     grid.show(pictures, answer.verdicts, answer.said);
@@ -222,17 +209,12 @@ export function mount(root, context) {
       settings.show(now);
       const said = read(state.description, model.vocabulary);
       editor.show(said);
-      const next = JSON.stringify(question(state));
-      if (next === asked) return;
-      asked = next;
-      if (!shown) {
-        grid.reserve(now.n, model.shape);
-        title(
-          state.description,
-          model.vocabulary.map((attribute) => attribute.name).filter((one) => !(one in said)),
-        );
-      }
-      redraw(state);
+      if (!drawn.ask("imagine", question(state)) || shown) return;
+      grid.reserve(now.n, model.shape);
+      title(
+        state.description,
+        model.vocabulary.map((attribute) => attribute.name).filter((one) => !(one in said)),
+      );
     },
     unmount() {},
   };

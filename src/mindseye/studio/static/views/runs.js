@@ -7,7 +7,7 @@ import { status } from "../components/states.js";
 import { trainingSection } from "../components/training.js";
 import { versusSection } from "../components/versus.js";
 import { read, spoken } from "../concept.js";
-import { flag, unless, whole } from "../state.js";
+import { flag, seedOf, unless } from "../state.js";
 
 export const name = "runs";
 export const styles = new URL("runs.css", import.meta.url).href;
@@ -21,26 +21,26 @@ export function mount(root, context) {
     onChange: (said) => context.describe(said),
   });
   const seed = seedField({
-    seed: whole(context.state.seed, 0, 0),
+    seed: seedOf(context.state),
     locked: flag(context.state.lock, true),
     onSeed: (next) => context.say({ seed: next }),
     onRoll: () => context.roll(),
     onLock: () => context.say({ lock: unless(true, !flag(context.state.lock, true)) }),
-  });
-  const tabs = sections({
-    label: "What to see",
-    options: [
-      ["training", "Training"],
-      ["compare", "Compare two models"],
-    ],
-    chosen: "training",
-    onChange: (part) => context.say({ part: unless("training", part) }),
   });
   const head = heading();
   const goings = status(view.stage);
   const parts = { goings, lines: view.lines, editor };
   const training = trainingSection(context, parts);
   const versus = versusSection(context, parts);
+  const tabs = sections({
+    label: "What to see",
+    options: [
+      ["training", "Training", training.element],
+      ["compare", "Compare two models", versus.element],
+    ],
+    chosen: "training",
+    onChange: (part) => context.say({ part: unless("training", part) }),
+  });
 
   view.say.append(block("Say", editor.element));
   view.settings.append(block("Draw", seed.element));
@@ -48,9 +48,13 @@ export function mount(root, context) {
   view.stage.prepend(head.element, tabs.element, training.element, versus.element);
   root.append(view.element);
 
+  let part = "";
+
   return {
     update(state) {
       const comparing = state.part === "compare";
+      if (part !== state.part) goings.done(); // what went wrong in the other part
+      part = state.part;
       tabs.show(comparing ? "compare" : "training");
       view.element.classList.toggle("view-whole", !comparing);
       view.say.hidden = !comparing;
@@ -58,7 +62,7 @@ export function mount(root, context) {
       training.element.hidden = comparing;
       versus.element.hidden = !comparing;
       editor.show(read(state.description, model.vocabulary));
-      seed.show(whole(state.seed, 0, 0), flag(state.lock, true));
+      seed.show(seedOf(state), flag(state.lock, true));
       if (comparing) {
         head.show(spoken(state.description), "the same words and the same seed, two models");
         versus.update(state);
