@@ -79,6 +79,14 @@ def test_whoever_connects_and_asks_nothing_is_hung_up_on(monkeypatch, served):
     running = uvicorn.Server(config)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [at]}, daemon=True)
     thread.start()
+    connection = http.client.HTTPConnection(*at.getsockname(), timeout=10)
+    for _ in range(4):  # whoever asks again in time is not
+        connection.request("GET", "/api/runs")
+        assert connection.getresponse().read()
+        sock = connection.sock
+        time.sleep(0.3)
+    assert connection.sock is sock
+    connection.close()
     for begun in (b"", b"GET /api/models HT"):
         with socket.create_connection(at.getsockname(), timeout=10) as lazy:
             lazy.sendall(begun)

@@ -182,14 +182,21 @@ class _Punctual(H11Protocol):
     WAIT = 20.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Somebody is there."""
+        """Somebody is there, and may take some time to say what they want."""
         super().connection_made(transport)
+        self._waiting_since = self.loop.time()
         self.loop.call_later(self.WAIT, self._hurry)
+
+    def on_response_complete(self) -> None:
+        """They have their answer, and may ask again."""
+        self._waiting_since = self.loop.time()
+        super().on_response_complete()
 
     def _hurry(self) -> None:
         if self.transport.is_closing():
             return
-        if self.cycle is None or self.cycle.response_complete:
+        left = self._waiting_since + self.WAIT - self.loop.time()
+        if left <= 0 and (self.cycle is None or self.cycle.response_complete):
             self.transport.close()
         else:
-            self.loop.call_later(self.WAIT, self._hurry)
+            self.loop.call_later(max(left, 0.1 * self.WAIT), self._hurry)
