@@ -113,6 +113,41 @@ def test_wrong_pictures_have_a_sign_and_words_for_it(page, address):
     assert "as said" in wrong.first.locator("canvas").get_attribute("aria-label")
 
 
+def test_every_control_of_imagine_changes_link_and_pictures(page, address):
+    page.goto(f"{address}?view=imagine&{FOUR}&n=4")
+    before = shown(page)
+    for act, said in (
+        (lambda: page.get_by_role("radio", name="sample").check(force=True), "samples=1"),
+        (lambda: page.get_by_role("radio", name="product").check(force=True), "product=1"),
+        (lambda: page.get_by_label("temperature").fill("0.5"), "temperature=0.5"),
+        (lambda: page.get_by_role("radio", name="9", exact=True).last.check(force=True), "n=9"),
+    ):
+        with answered(page):
+            act()
+        assert said in page.url
+        after = shown(page)
+        assert after != before
+        before = after
+
+
+def test_an_unlocked_seed_rolls_with_every_word(page, address):
+    page.goto(f"{address}?view=imagine&{FOUR}&lock=0")
+    settled(page)
+    with answered(page):
+        page.get_by_role("radio", name="small", exact=True).click()
+    assert "seed=7" not in page.url
+
+
+def test_the_theme_is_remembered(page, address):
+    page.goto(f"{address}?view=imagine&{FOUR}")
+    settled(page)
+    page.get_by_role("button", name=re.compile("Dark")).click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.reload()
+    settled(page)
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
 def test_pictures_can_be_downloaded(page, address):
     page.goto(f"{address}?view=imagine&{FOUR}")
     settled(page)
@@ -169,6 +204,34 @@ def test_the_command_and_the_python_stand_below(page, address):
     expect(page.locator(".line-python")).to_contain_text("import mindseye")
 
 
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_large_screen_is_used_without_scrolling(browser, address, view):
+    page = browser.new_page(viewport={"width": 2560, "height": 1440})
+    page.goto(f"{address}?view={view.lower()}&{FOUR}")
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 2560
+    assert page.evaluate("document.documentElement.scrollHeight") <= 1440
+    page.close()
+
+
+@pytest.mark.parametrize("view", ["hierarchy", "experts", "between"])
+def test_the_same_link_gives_the_same_page_in_every_view(page, address, browser, view):
+    page.goto(f"{address}?view={view}&{FOUR}")
+    first = (
+        shown(page),
+        page.locator("main svg").evaluate_all("(all) => all.map((e) => e.outerHTML)"),
+    )
+    other = browser.new_page(viewport={"width": 1440, "height": 900})
+    other.goto(page.url)
+    settled(other)
+    again = (
+        shown(other),
+        other.locator("main svg").evaluate_all("(all) => all.map((e) => e.outerHTML)"),
+    )
+    assert again[0] == first[0]
+    other.close()
+
+
 # The others
 
 
@@ -198,6 +261,34 @@ def test_an_example_is_described_and_varied(page, address):
     settled(page)
     expect(page.get_by_text("Variations that keep digit=4")).to_be_visible()
     shot(page, "described")
+
+
+def test_a_dropped_and_a_pasted_picture_are_described(page, address):
+    page.goto(f"{address}?view=describe")
+    settled(page)
+    for kind, target in (("drop", ".pad"), ("paste", "body")):
+        before = page.url
+        with answered(page):
+            page.evaluate(
+                """async ([kind, target]) => {
+                  const canvas = document.createElement("canvas");
+                  canvas.width = canvas.height = 64;
+                  const ink = canvas.getContext("2d");
+                  ink.fillStyle = "#fff";
+                  ink.fillRect(kind === "drop" ? 12 : 44, 8, 3, 14);
+                  const blob = await new Promise((done) => canvas.toBlob(done));
+                  const data = new DataTransfer();
+                  data.items.add(new File([blob], "x.png", { type: "image/png" }));
+                  const place = document.querySelector(target);
+                  const options = { bubbles: true, cancelable: true };
+                  place.dispatchEvent(kind === "drop"
+                    ? new DragEvent("drop", { ...options, dataTransfer: data })
+                    : new ClipboardEvent("paste", { ...options, clipboardData: data }));
+                }""",
+                [kind, target],
+            )
+        page.wait_for_url(lambda url, before=before: url != before)
+        assert "picture=" in page.url
 
 
 def test_a_drawing_is_described(page, address):
