@@ -384,10 +384,10 @@ def test_limits_are_said_by_name(client, parameters):
 
 
 def test_the_unforeseen_says_nothing_about_the_machine(client, monkeypatch):
-    def broken(*_):
+    def broken(*_, **__):
         raise RuntimeError("/home/somebody/secret")
 
-    monkeypatch.setattr("mindseye.studio.views.imagine.answered", broken)
+    monkeypatch.setattr("mindseye.studio.views.imagine.imagined", broken)
     answer = client.get("/api/imagine", params={"n": 1})
     assert answer.status_code == 500
     assert "secret" not in answer.text

@@ -28,18 +28,24 @@ def engine():
     made.close()
 
 
+async def held(engine):
+    """A task that keeps the engine busy, and the event that ends it."""
+    started, go = threading.Event(), threading.Event()
+
+    def hold():
+        started.set()
+        go.wait(10)
+
+    blocked = asyncio.create_task(engine.run(hold))
+    await asyncio.to_thread(started.wait, 10)
+    return blocked, go
+
+
 def test_requests_that_wait_are_answered_together_and_each_as_alone(mind, engine):
     queries = [Query(mind.concept(f"digit={i}"), n, i) for i, n in enumerate((3, 8, 5, 16, 1))]
 
     async def crowd():
-        started, go = threading.Event(), threading.Event()
-
-        def hold():
-            started.set()
-            go.wait(10)
-
-        blocked = asyncio.create_task(engine.run(hold))
-        await asyncio.to_thread(started.wait, 10)
+        blocked, go = await held(engine)
         asked = [asyncio.create_task(engine.pictures(mind, [query])) for query in queries]
         while len(engine._waiting) < len(queries):
             await asyncio.sleep(0.01)
@@ -153,14 +159,7 @@ def test_one_mistake_spares_the_others_that_were_answered_with_it(mind, engine):
     good, bad = Query(mind.concept("digit=4"), 2), Query(mind.concept(""), 2, temperature=-1.0)
 
     async def both():
-        started, go = threading.Event(), threading.Event()
-
-        def hold():
-            started.set()
-            go.wait(10)
-
-        blocked = asyncio.create_task(engine.run(hold))
-        await asyncio.to_thread(started.wait, 10)
+        blocked, go = await held(engine)
         asked = [asyncio.create_task(engine.pictures(mind, [query])) for query in (good, bad)]
         await asyncio.sleep(0.05)
         go.set()

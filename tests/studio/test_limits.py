@@ -70,10 +70,10 @@ def test_a_page_from_elsewhere_may_not_make_it_compute(client):
 
 
 def test_what_goes_wrong_has_our_headers_too(client, monkeypatch):
-    def broken(*_):
+    def broken(*_, **__):
         raise RuntimeError
 
-    monkeypatch.setattr("mindseye.studio.views.imagine.answered", broken)
+    monkeypatch.setattr("mindseye.studio.views.imagine.imagined", broken)
     answer = client.get("/api/imagine", params={"n": 1})
     assert answer.status_code == 500
     assert answer.headers["content-security-policy"] == HEADERS["content-security-policy"]

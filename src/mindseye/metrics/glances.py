@@ -10,10 +10,10 @@ from mindseye.labels import encode
 from mindseye.metrics.imagination import correctness, coverage
 from mindseye.metrics.limits import collapsed_coverage, perfect_coverage
 
-__all__ = ["Between", "Glance", "glance"]
+__all__ = ["Bounded", "Glance", "glance"]
 
 
-class Between(NamedTuple):
+class Bounded(NamedTuple):
     """A score between its limits."""
 
     value: float
@@ -26,9 +26,9 @@ class Between(NamedTuple):
 class Glance(NamedTuple):
     """How good some pictures of one description are."""
 
-    correctness: Between | None
+    correctness: Bounded | None
     """Share of the said words that are seen; none if nothing was said."""
-    coverage: Between | None
+    coverage: Bounded | None
     """Evenness of what was left open, 1 - JS in bits; none if everything was said."""
 
 
@@ -39,7 +39,7 @@ def glance(concept: Concept, seen: Sequence[Concept], accuracy: Mapping[str, flo
     >>> words = Vocabulary([Attribute("size", ["big", "small"]), Attribute("hue", ["red", "blue"])])
     >>> seen = [words.parse(text) for text in ("big, red", "big, blue", "small, red", "big, blue")]
     >>> glance(words.parse("big"), seen, {"size": 0.9}).correctness
-    Between(value=0.75, ceiling=0.9, floor=0.5)
+    Bounded(value=0.75, ceiling=0.9, floor=0.5)
 
     Arguments:
         concept: What was said.
@@ -53,12 +53,12 @@ def glance(concept: Concept, seen: Sequence[Concept], accuracy: Mapping[str, flo
         known = set(said) <= set(accuracy)
         ceiling = _mean([accuracy[name] for name in said]) if known else None
         sizes = dict(zip(vocabulary.names, vocabulary.sizes, strict=True))
-        right = Between(
+        right = Bounded(
             correctness(judged, concept), ceiling, _mean([1 / sizes[name] for name in said])
         )
     if left:
         best, worst = perfect_coverage(vocabulary, len(seen)), collapsed_coverage(vocabulary)
-        even = Between(
+        even = Bounded(
             coverage(judged, concept),
             _mean([best[name] for name in left]),
             _mean([worst[name] for name in left]),

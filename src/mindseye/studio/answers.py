@@ -15,15 +15,17 @@ from torch import Tensor
 from mindseye.concepts import Concept
 from mindseye.errors import DataError
 from mindseye.figures import Verdict
-from mindseye.imagine import Mind
+from mindseye.imagine import Mind, Query
 from mindseye.metrics import glance
 from mindseye.pictures import read_picture, to_uint8
 from mindseye.studio import schemas
+from mindseye.studio.engine import Seen
 
 __all__ = [
     "LINK",
     "command",
     "description_of",
+    "imagined",
     "judged",
     "lines",
     "link_text",
@@ -114,6 +116,45 @@ def lines(
     return schemas.Lines(
         command=command(*words, model=chosen, **options),
         python=f"{head}\n\nmind = mindseye.load({mind.name!r})\n{python}",
+    )
+
+
+def imagined(
+    mind: Mind, asked: Query, seen: Seen, seconds: schemas.Seconds, *, samples: bool = False
+) -> schemas.Imagined:
+    """One query and its pictures, as an answer."""
+    concept = asked.concept
+    return schemas.Imagined(
+        model=mind.name,
+        description=description_of(concept),
+        said=dict(concept.values),
+        open=list(concept.missing),
+        n=asked.n,
+        seed=asked.seed,
+        pictures=sprite(seen.imagined.samples if samples else seen.imagined.means),
+        verdicts=judged(seen.verdicts),
+        scores=scored(mind, concept, seen.verdicts),
+        lines=_imagine_lines(mind, concept, asked, samples=samples),
+        seconds=seconds,
+    )
+
+
+def _imagine_lines(mind: Mind, concept: Concept, asked: Query, *, samples: bool) -> schemas.Lines:
+    said, warm = description_of(concept), asked.temperature != 1
+    changed = [
+        "" if samples else ", mean=True",
+        "" if asked.fill else ", fill=False",
+        f", temperature={asked.temperature:g}" if warm else "",
+    ]
+    return lines(
+        mind,
+        ("imagine", said),
+        f"pictures = mind.imagine({said!r}, n={asked.n}, seed={asked.seed}{''.join(changed)})",
+        n=asked.n,
+        seed=asked.seed,
+        samples=samples,
+        product=not asked.fill,
+        temperature=f"{asked.temperature:g}" if warm else None,
     )
 
 

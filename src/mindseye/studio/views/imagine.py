@@ -6,16 +6,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from mindseye.concepts import Concept
-from mindseye.imagine import Mind
 from mindseye.imagine import Query as Asked
 from mindseye.studio import schemas
-from mindseye.studio.answers import description_of, judged, lines, scored, sprite
-from mindseye.studio.engine import Seen
+from mindseye.studio.answers import imagined
 from mindseye.studio.house import ERRORS, Description, ModelName, Seed, TheHouse, Watch
 from mindseye.studio.views.view import View
 
-__all__ = ["VIEW", "answered"]
+__all__ = ["VIEW"]
 
 MOST = 64
 """Pictures of one request."""
@@ -43,46 +40,7 @@ async def imagine(
     watch, mind = Watch(), await house.mind(model)
     asked = Asked(mind.concept(description), n, seed, not product, temperature)
     (seen,) = await house.engine.pictures(mind, [asked], judge=judge)
-    return answered(mind, asked, seen, watch, samples=samples)
-
-
-def answered(
-    mind: Mind, asked: Asked, seen: Seen, watch: Watch, *, samples: bool = False
-) -> schemas.Imagined:
-    """One query and its pictures, as an answer."""
-    concept = asked.concept
-    return schemas.Imagined(
-        model=mind.name,
-        description=description_of(concept),
-        said=dict(concept.values),
-        open=list(concept.missing),
-        n=asked.n,
-        seed=asked.seed,
-        pictures=sprite(seen.imagined.samples if samples else seen.imagined.means),
-        verdicts=judged(seen.verdicts),
-        scores=scored(mind, concept, seen.verdicts),
-        lines=_lines(mind, concept, asked, samples=samples),
-        seconds=watch.seconds(seen.seconds),
-    )
-
-
-def _lines(mind: Mind, concept: Concept, asked: Asked, *, samples: bool) -> schemas.Lines:
-    said, warm = description_of(concept), asked.temperature != 1
-    changed = [
-        "" if samples else ", mean=True",
-        "" if asked.fill else ", fill=False",
-        f", temperature={asked.temperature:g}" if warm else "",
-    ]
-    return lines(
-        mind,
-        ("imagine", said),
-        f"pictures = mind.imagine({said!r}, n={asked.n}, seed={asked.seed}{''.join(changed)})",
-        n=asked.n,
-        seed=asked.seed,
-        samples=samples,
-        product=not asked.fill,
-        temperature=f"{asked.temperature:g}" if warm else None,
-    )
+    return imagined(mind, asked, seen, watch.seconds(seen.seconds), samples=samples)
 
 
 VIEW = View(

@@ -13,9 +13,8 @@ from mindseye.evaluation import compare_runs
 from mindseye.imagine import Query as Asked
 from mindseye.runs import Run, list_runs
 from mindseye.studio import schemas
-from mindseye.studio.answers import command
+from mindseye.studio.answers import command, imagined
 from mindseye.studio.house import ERRORS, Description, Seed, TheHouse, Watch
-from mindseye.studio.views.imagine import answered
 from mindseye.studio.views.view import View
 
 __all__ = ["VIEW"]
@@ -88,7 +87,7 @@ async def compare(
             raise UsageError(f"`{mind.name}` imagines nothing from words.")
         asked = Asked(mind.concept(description), n, seed)
         (seen,) = await house.engine.pictures(mind, [asked])
-        answers.append(answered(mind, asked, seen, watch))
+        answers.append(imagined(mind, asked, seen, watch.seconds(seen.seconds)))
     said = answers[0].description
     return schemas.Compared(
         description=said,
