@@ -4,6 +4,7 @@ schemas.py    what the server answers, as types
 shelf.py      the models that are open
 engine.py     one thread in which models work; requests that wait are answered together
 answers.py    pictures, verdicts and scores on their way to the page
+house.py      what every route shares: shelf, engine, parameters
 limits.py     what a request may cost, and who may ask
 views/        one module for each view: its routes, and which models it can show
 server.py     all of it as one application

@@ -1,9 +1,10 @@
 /** Between: the way from one thought or picture to another, and one latent at a time. */
 
-import { button, seedField, sections, segmented } from "../components/controls.js";
+import { button, sections, segmented } from "../components/controls.js";
 import { bothEnds } from "../components/ends.js";
 import { block, frame, heading } from "../components/frame.js";
 import { redrawer } from "../components/redraw.js";
+import { linkSeed } from "../components/seed.js";
 import { canvasFor } from "../components/sprite.js";
 import { emptyState, status } from "../components/states.js";
 import { latentRows } from "../components/latents.js";
@@ -42,13 +43,7 @@ export function mount(root, context) {
     onFile: take,
     onClear: (which) => context.say({ [`${which}_picture`]: null }),
   });
-  const seed = seedField({
-    seed: settingsOf(context.state).seed,
-    locked: flag(context.state.lock, true),
-    onSeed: (next) => context.say({ seed: next }),
-    onRoll: () => context.roll(),
-    onLock: () => context.say({ lock: unless(true, !flag(context.state.lock, true)) }),
-  });
+  const seed = linkSeed(context);
   const rows = segmented({
     label: "rows",
     options: [1, 2, 4, 6].map((n) => [String(n), String(n)]),

@@ -1,10 +1,11 @@
 /** Hierarchy: a concept, those with one word less above it, those with one word more below it. */
 
 import { conceptEditor } from "../components/chips.js";
-import { seedField, segmented } from "../components/controls.js";
+import { segmented } from "../components/controls.js";
 import { block, frame, heading } from "../components/frame.js";
 import { redrawer } from "../components/redraw.js";
 import { canvasFor } from "../components/sprite.js";
+import { linkSeed } from "../components/seed.js";
 import { status } from "../components/states.js";
 import { read, spoken, write } from "../concept.js";
 import { h, s } from "../dom.js";
@@ -177,13 +178,7 @@ export function mount(root, context) {
     said: read(context.state.description, model.vocabulary),
     onChange: (said) => context.describe(said),
   });
-  const seed = seedField({
-    seed: seedOf(context.state),
-    locked: flag(context.state.lock, true),
-    onSeed: (next) => context.say({ seed: next }),
-    onRoll: () => context.roll(),
-    onLock: () => context.say({ lock: unless(true, !flag(context.state.lock, true)) }),
-  });
+  const seed = linkSeed(context);
   const belief = segmented({
     label: "what is open",
     options: [

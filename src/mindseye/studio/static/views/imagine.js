@@ -1,7 +1,7 @@
 /** Imagine: say some words, and look at pictures that show them and differ in all the rest. */
 
 import { conceptEditor } from "../components/chips.js";
-import { button, seedField, segmented, slider } from "../components/controls.js";
+import { button, segmented, slider } from "../components/controls.js";
 import { block, frame, heading } from "../components/frame.js";
 import { PictureGrid } from "../components/grid.js";
 import { closer } from "../components/closer.js";
@@ -9,6 +9,7 @@ import { scoreMeters } from "../components/meter.js";
 import { redrawer } from "../components/redraw.js";
 import { seenColumns } from "../components/seen.js";
 import { fileName, save, spriteBlob, toBlob } from "../components/sprite.js";
+import { linkSeed } from "../components/seed.js";
 import { status } from "../components/states.js";
 import { read, spoken } from "../concept.js";
 import { h, percent } from "../dom.js";
@@ -32,12 +33,7 @@ function settingsOf(state) {
 
 /** The controls that decide how pictures are drawn. */
 function drawing(context, settings) {
-  const seed = seedField({
-    ...settings,
-    onSeed: (next) => context.say({ seed: next }),
-    onRoll: () => context.roll(),
-    onLock: () => context.say({ lock: unless(true, !flag(context.state.lock, true)) }),
-  });
+  const seed = linkSeed(context);
   const count = segmented({
     label: "pictures",
     options: COUNTS.map((n) => [String(n), String(n)]),

@@ -1,8 +1,9 @@
 /** Runs: what was trained, what is being trained, and two models side by side. */
 
 import { conceptEditor } from "../components/chips.js";
-import { seedField, sections } from "../components/controls.js";
+import { sections } from "../components/controls.js";
 import { block, frame, heading } from "../components/frame.js";
+import { linkSeed } from "../components/seed.js";
 import { status } from "../components/states.js";
 import { trainingSection } from "../components/training.js";
 import { versusSection } from "../components/versus.js";
@@ -20,13 +21,7 @@ export function mount(root, context) {
     said: read(context.state.description, model.vocabulary),
     onChange: (said) => context.describe(said),
   });
-  const seed = seedField({
-    seed: seedOf(context.state),
-    locked: flag(context.state.lock, true),
-    onSeed: (next) => context.say({ seed: next }),
-    onRoll: () => context.roll(),
-    onLock: () => context.say({ lock: unless(true, !flag(context.state.lock, true)) }),
-  });
+  const seed = linkSeed(context);
   const head = heading();
   const goings = status(view.stage);
   const parts = { goings, lines: view.lines, editor };
