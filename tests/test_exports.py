@@ -34,6 +34,7 @@ def test_it_has_half_the_bytes_and_no_checkpoints(run, tmp_path):
     made = export(run, tmp_path / "model")
     assert sorted(file.name for file in made.path.iterdir()) == [
         "log.jsonl",
+        "provenance.json",
         "recipe.json",
         "weights.safetensors",
     ]

@@ -19,6 +19,7 @@ from mindseye.papers import RECIPES, TABLES, get_recipe, get_table
 from mindseye.papers.tables import Place, Published
 from mindseye.reproduction import SIZES, Plan, make_plan, reproduce
 from mindseye.reproduction.collecting import in_bits
+from mindseye.reproduction.pages import markdown
 from mindseye.reproduction.training import trained
 from mindseye.runs import list_runs
 from mindseye.sweeps import runs_of
@@ -145,6 +146,7 @@ def test_seeds_are_those_of_the_runs(result, folder):
         assert run.recipe.training.seed == facts["seed"]
         assert run.recipe.digest == facts["digest"]
         assert facts["training seconds"] == round(run.seconds, 1)
+        assert facts["provenance"] == run.provenance
 
 
 def test_what_made_it_is_written_down(result):
@@ -170,6 +172,17 @@ def test_the_markdown_says_what_the_json_holds(result, folder):
     assert [row[2:4] for row in one] == [["–", "68.36"], ["–", "85.53; 79.12 in bits"]]
     assert "± is the standard deviation over 2 trainings" in " ".join(page.split())
     assert max(len(line) for line in page.splitlines() if not line.startswith("|")) <= 100
+
+
+def test_the_page_says_where_its_runs_were_trained(result):
+    runs = [{**run, "provenance": dict(run["provenance"])} for run in result["runs"]]
+    runs[0]["provenance"] |= {"device": "cuda (NVIDIA H200)", "commit": "abc1234"}
+    runs[1]["provenance"] = {}
+    page = " ".join(markdown({**result, "runs": runs}).split())
+    here = result["provenance"]
+    said = f"trained on {here['device']}, cuda (NVIDIA H200), unknown, commit"
+    assert said in page
+    assert "abc1234" in page
 
 
 def test_the_html_needs_nothing_but_itself(result, folder):

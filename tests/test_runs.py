@@ -146,8 +146,14 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path):
 
 def test_training_leaves_what_the_documentation_says(finished):
     files = {path.name for path in finished.path.iterdir()}
-    expected = {"recipe.json", "log.jsonl", "checkpoints", "weights.safetensors", "samples.png"}
-    assert files == expected
+    assert files == {
+        "recipe.json",
+        "log.jsonl",
+        "checkpoints",
+        "weights.safetensors",
+        "samples.png",
+        "provenance.json",
+    }
     assert finished.finished
     assert [path.name for path in sorted((finished.path / "checkpoints").iterdir())] == [
         "step-00000020",
@@ -232,6 +238,15 @@ def test_steps_after_the_last_checkpoint_are_logged_once(finished, tmp_path):
     assert steps(run) == [5, 10, 15, 20, 25, 30]
     same = (run.path / "weights.safetensors").read_bytes()
     assert same == (finished.path / "weights.safetensors").read_bytes()
+
+
+def test_a_run_knows_what_finished_it_even_if_it_is_called_again(copy, tmp_path, monkeypatch):
+    made = copy.provenance
+    assert made["device"].startswith("cpu")
+    monkeypatch.setenv("MINDSEYE_COMMIT", "a-later-one")
+    list(copy.train())
+    assert copy.provenance == made
+    assert create(RECIPE, tmp_path).provenance == {}
 
 
 def test_training_a_finished_run_changes_nothing(copy):

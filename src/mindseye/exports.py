@@ -13,6 +13,10 @@ from mindseye.tensors import read_tensors, write_tensors
 __all__ = ["export"]
 
 
+_KEPT = ("log.jsonl", "evaluation.json", "provenance.json", "recipe.json")
+"""Files that travel along; the recipe is last, since with one a folder is a run."""
+
+
 def export(run: Run, folder: str | os.PathLike[str], *, half: bool = True) -> Run:
     """A finished run to give away: recipe, log, scores and weights, without checkpoints.
 
@@ -32,7 +36,7 @@ def export(run: Run, folder: str | os.PathLike[str], *, half: bool = True) -> Ru
     weights = read_tensors(run.path / "weights.safetensors")
     kept = {n: w.half() if half and w.is_floating_point() else w for n, w in weights.items()}
     write_tensors(path / "weights.safetensors", kept)
-    for name in ("log.jsonl", "evaluation.json", "recipe.json"):  # with a recipe it is a run
+    for name in _KEPT:
         if (run.path / name).is_file():
             write_bytes(path / name, (run.path / name).read_bytes())
     return Run(path)

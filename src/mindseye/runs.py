@@ -6,6 +6,7 @@
       checkpoints/step-…/      weights, optimiser, random numbers; written whole or not at all
       weights.safetensors      the finished model, to imagine with
       samples.png              what it imagined when it was done
+      provenance.json          version, commit and device that finished it
 
 A model is opened from `recipe.json` and weights alone: data, never code.
 """
@@ -33,6 +34,7 @@ from mindseye.models import JointVAE, Observer
 from mindseye.papers import Recipe
 from mindseye.papers.refitting import refitted
 from mindseye.pictures import save_picture
+from mindseye.provenance import provenance
 from mindseye.tensors import read_tensors, write_tensors
 from mindseye.training import Checkpoints, Log, Record, read_log, train
 
@@ -101,6 +103,8 @@ class Run:
             for record in self._stages(model, dataset, compiled):
                 log.append(record)
                 if record.kind == "done":
+                    if not self.finished:
+                        write_json(self.path / "provenance.json", provenance(device))
                     write_tensors(self.path / "weights.safetensors", model.state_dict())
                     self._draw_samples()
                 yield record
@@ -132,6 +136,12 @@ class Run:
             )
             for record in fitting:
                 yield replace(record, step=recipe.training.steps + record.step)
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        """What finished the training: version, commit, device, date; nothing if it is not known."""
+        file = self.path / "provenance.json"
+        return read_json(file) if file.is_file() else {}
 
     def log(self) -> list[dict[str, Any]]:
         """The records written so far; a last line cut short by a crash is left out."""

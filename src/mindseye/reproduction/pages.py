@@ -86,8 +86,14 @@ def _opening(result: dict[str, Any]) -> str:
         f"{result['title']}, made again by mindseye {made['mindseye']}, commit"
         f" {made['commit'] or 'unknown'}, torch {made['torch']}, on {made['device']},"
         f" {made['date']}. Size {result['size']}, training seeds"
-        f" {', '.join(map(str, result['seeds']))}, {result['seconds']:.0f} seconds in all.{small}"
+        f" {', '.join(map(str, result['seeds']))}; trained on {_trained(result, 'device')}, commit"
+        f" {_trained(result, 'commit')}. {result['seconds']:.0f} seconds in all.{small}"
     )
+
+
+def _trained(result: dict[str, Any], fact: str) -> str:
+    """What the runs say about where they come from: a run may be older than its table."""
+    return ", ".join(sorted({run["provenance"].get(fact) or "unknown" for run in result["runs"]}))
 
 
 def _grid(result: dict[str, Any], lines: list[dict[str, Any]]) -> Grid:

@@ -183,6 +183,7 @@ class _Work:
             "steps": run.recipe.training.steps,
             "rollbacks": rollbacks_of(run),
             "run": self._relative(run),
+            "provenance": run.provenance,
             "training seconds": round(run.seconds, 1),
             "scoring seconds": {c: self.scores[*key, c][i]["seconds"] for c in columns},
         }
