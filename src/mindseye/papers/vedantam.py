@@ -80,7 +80,7 @@ SIZES: dict[str, tuple[Model, Training, str]] = {
     "-fast": (
         Model(networks="slim", latent=12),
         Training(
-            steps=11_000,
+            steps=32_000,
             batch_size=512,
             learning_rate=2.8e-3,
             warmup=500,
@@ -88,7 +88,7 @@ SIZES: dict[str, tuple[Model, Training, str]] = {
             clip=200.0,
             ema=0.999,
             weight_decay=5e-6,
-            checkpoint_every=5500,
+            checkpoint_every=16_000,
         ),
         "for one GPU and minutes",
     ),
