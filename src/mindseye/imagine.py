@@ -89,6 +89,8 @@ class Mind:
         observer: Callable[[], Observer] | None = None,
     ):
         self.model, self.name, self.fits = model.eval(), name, fits
+        self.source = name
+        """What `mindseye.load` opens it by."""
         self._find_observer, self._observer = observer, None
 
     @property

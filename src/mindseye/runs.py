@@ -48,6 +48,7 @@ __all__ = [
     "list_runs",
     "load",
     "load_observer",
+    "spelled",
 ]
 
 BUILTIN = Path(__file__).parent / "builtin"
@@ -283,6 +284,16 @@ def find(name: str | os.PathLike[str], root: str | os.PathLike[str] = "runs") ->
         f"no run or built-in model is called {str(name)!r}.",
         did_you_mean(str(name), names) or "`mindseye list` lists them.",
     )
+
+
+def spelled(run: Run) -> str:
+    """What `find` finds a run by: its name where that is enough, else its folder."""
+    try:
+        found = find(run.name).path
+    except UsageError:
+        return os.path.relpath(run.path)
+    same = found.resolve() == run.path.resolve()
+    return run.name if same else os.path.relpath(run.path)
 
 
 def load(name: str | os.PathLike[str] = "mnist-a", device: torch.device | str = "cpu") -> Mind:

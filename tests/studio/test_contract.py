@@ -20,6 +20,9 @@ ROUTES = [
     "GET /api/runs",
     "GET /api/runs/{name}",
     "GET /api/compare",
+    "GET /api/tables",
+    "GET /api/tables/{name}",
+    "GET /api/tables/{name}/figures/{number}",
     "GET /api/models",
 ]
 
@@ -37,8 +40,8 @@ def fuzz():
 
 
 @pytest.fixture(scope="module")
-def operations(opened, tmp_path_factory):
-    app = make_app(Shelf([opened], tmp_path_factory.mktemp("runs")))
+def operations(opened, fuzz, tmp_path_factory):
+    app = make_app(Shelf([opened], tmp_path_factory.mktemp("runs"), fuzz.TABLES))
     schema = schemathesis.openapi.from_asgi("/api/openapi.json", app)
     return {each.ok().label: each.ok() for each in schema.get_all_operations()}
 

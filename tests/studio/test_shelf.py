@@ -5,7 +5,8 @@ import shutil
 import pytest
 
 from mindseye.errors import DataError
-from mindseye.runs import BUILTIN, Run
+from mindseye.runs import BUILTIN, Run, find
+from mindseye.studio import answers
 from mindseye.studio.shelf import READ, Absent, Opened, Shelf, shelf_of
 
 MODEL = BUILTIN / "mnist-a"
@@ -20,6 +21,19 @@ def test_runs_of_the_same_name_are_both_open(tmp_path):
     shelf = shelf_of([one, two], tmp_path / "runs")
     assert list(shelf.models) == ["00000-x", "b/00000-x", "mnist-a"]
     assert shelf.opened("b/00000-x").mind.name == "b/00000-x"
+
+
+def test_lines_name_a_run_so_that_a_command_finds_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    copied(tmp_path / "runs" / "00000-x")
+    copied(tmp_path / "elsewhere" / "00000-x")
+    for named in ("runs/00000-x", "elsewhere/00000-x"):
+        run = find(named)
+        mind = Opened(run).mind
+        assert find(mind.source).path.resolve() == run.path.resolve()
+        lines = answers.lines(mind, ("imagine", "digit=4"), "")
+        assert f"--model {mind.source}" in lines.command
+    assert Opened(find("runs/00000-x")).mind.source == "00000-x"
 
 
 def test_a_run_called_like_the_built_in_model_is_not_replaced_by_it(tmp_path):

@@ -126,18 +126,38 @@ def status(port: int, path: str) -> int:
             return answer.status
 
 
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_a_stopped_studio_ends_at_once_and_without_a_traceback(tmp_path, stop):
+def test_a_stopped_studio_answers_first_what_it_was_asked(tmp_path):
+    process, port = started(tmp_path)
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+        connection.request("GET", "/api/imagine?n=64&description=digit%3D4")
+        time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        answer = connection.getresponse()
+        assert answer.status == 200
+        assert b'"n":64' in answer.read()
+    _, errors = process.communicate(timeout=20)
+    assert "Traceback" not in errors
+    with pytest.raises(ConnectionRefusedError):
+        status(port, "/api/runs")
+
+
+def started(folder) -> tuple[subprocess.Popen[str], int]:
+    """A studio in a process of its own, and its port."""
     process = subprocess.Popen(
         [*COMMAND, "studio", "--no-browser", "--port", "0"],
-        cwd=tmp_path,
+        cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    address = process.stdout.readline()
-    port = int(re.search(r":(\d+)/", address)[1])
+    port = int(re.search(r":(\d+)/", process.stdout.readline())[1])
     assert status(port, "/api/runs") == 200
+    return process, port
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_studio_ends_at_once_and_without_a_traceback(tmp_path, stop):
+    process, _ = started(tmp_path)
     process.send_signal(stop)
     _, errors = process.communicate(timeout=20)
     assert process.returncode in (0, 130, -signal.SIGTERM)

@@ -35,6 +35,9 @@ def studio(
         bool, typer.Option("--no-browser", help="Print the address and open nothing.")
     ] = False,
     runs: Runs = "runs",
+    tables: Annotated[
+        str, typer.Option(help="The folder of tables that `mindseye reproduce` made.")
+    ] = "reproduced",
     data: DataFolder = None,
     device: Device = "cpu",
 ) -> None:
@@ -56,7 +59,7 @@ def studio(
     from mindseye.studio.shelf import shelf_of
 
     named = [find(name, runs) for name in models or []]
-    shelf = shelf_of(named, runs, chosen_device(device), data)
+    shelf = shelf_of(named, runs, chosen_device(device), data, tables)
     for run in named or [shelf.opened("").run]:
         run.mind()  # a damaged model complains here, not in the browser
     host, everywhere = host.strip("[]"), host in ("0.0.0.0", "::")  # noqa: S104 compared, not bound

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from mindseye.reproduction.plan import COLUMNS
 
-__all__ = ["Section", "html", "markdown", "sections"]
+__all__ = ["Section", "html", "markdown", "opening", "sections"]
 
 Grid = list[list[str]]
 """Rows of cells; the first is the head."""
@@ -29,7 +29,7 @@ class Section(NamedTuple):
 
 def markdown(result: dict[str, Any]) -> str:
     """The page as Markdown, readable before it is rendered too."""
-    parts = [f"# {result['table']}", fill(_opening(result), 100)]
+    parts = [f"# {result['table']}", fill(opening(result), 100)]
     for section in sections(result):
         parts += [f"## {section.title}", fill(section.text, 100), _piped(section)]
     parts += ["## Pictures"]
@@ -41,7 +41,7 @@ def markdown(result: dict[str, Any]) -> str:
 
 def html(result: dict[str, Any], folder: Path) -> str:
     """The page as HTML that needs nothing but itself: the pictures are inside it."""
-    parts = [f"<h1>{escape(result['table'])}</h1>", f"<p>{escape(_opening(result))}</p>"]
+    parts = [f"<h1>{escape(result['table'])}</h1>", f"<p>{escape(opening(result))}</p>"]
     for section in sections(result):
         parts += [f"<h2>{escape(section.title)}</h2>", f"<p>{escape(section.text)}</p>"]
         parts += [_rows(section)]
@@ -79,7 +79,8 @@ _RUNS = (
 )
 
 
-def _opening(result: dict[str, Any]) -> str:
+def opening(result: dict[str, Any]) -> str:
+    """What was made, by what, where and in which time."""
     made = result["provenance"]
     small = " This is the small version: do not compare its numbers." if result["quick"] else ""
     return (
@@ -93,7 +94,8 @@ def _opening(result: dict[str, Any]) -> str:
 
 def _trained(result: dict[str, Any], fact: str) -> str:
     """What the runs say about where they come from: a run may be older than its table."""
-    return ", ".join(sorted({run["provenance"].get(fact) or "unknown" for run in result["runs"]}))
+    found = {run.get("provenance", {}).get(fact) or "unknown" for run in result["runs"]}
+    return ", ".join(sorted(found))
 
 
 def _grid(result: dict[str, Any], lines: list[dict[str, Any]]) -> Grid:

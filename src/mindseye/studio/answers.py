@@ -111,11 +111,11 @@ def lines(
         imports: Lines that Python needs first.
         options: Options of the command.
     """
-    chosen = None if mind.name == "mnist-a" else mind.name
+    chosen = None if mind.source == "mnist-a" else mind.source
     head = "\n".join(["import mindseye", *imports])
     return schemas.Lines(
         command=command(*words, model=chosen, **options),
-        python=f"{head}\n\nmind = mindseye.load({mind.name!r})\n{python}",
+        python=f"{head}\n\nmind = mindseye.load({mind.source!r})\n{python}",
     )
 
 

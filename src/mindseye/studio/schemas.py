@@ -191,7 +191,6 @@ class Hierarchy(Answer):
     description: str
     nodes: list[Node]
     more: int = Field(description="How many concepts with one word more are not shown.")
-    edges: list[tuple[int, int]] = Field(description="From a child to its parent.")
     pictures: Sprite
     lines: Lines
     seconds: Seconds
@@ -337,6 +336,51 @@ class Record(Answer):
     seconds: float | None
     bound: float | None
     terms: dict[str, float | None]
+
+
+class TableName(Answer):
+    """A table that was made."""
+
+    name: str
+    title: str
+
+
+class Tables(Answer):
+    """The tables of the folder."""
+
+    folder: str
+    tables: list[TableName]
+    lines: Lines
+
+
+class TableSection(Answer):
+    """A heading, what is said under it, and a table."""
+
+    title: str
+    text: str
+    head: list[str]
+    rows: list[list[str]]
+    words: int = Field(description="How many columns hold words; the others hold numbers.")
+
+
+class TableFigure(Answer):
+    """A picture of a table."""
+
+    name: str
+    caption: str
+    width: int
+    height: int
+
+
+class Table(Answer):
+    """A published table, made again."""
+
+    name: str
+    title: str
+    opening: str
+    sections: list[TableSection]
+    figures: list[TableFigure]
+    lines: Lines
 
 
 class Records(Answer):

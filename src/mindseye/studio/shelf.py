@@ -14,7 +14,8 @@ from mindseye.data import Batch
 from mindseye.errors import MindseyeError, UsageError, did_you_mean
 from mindseye.explore import latents_of
 from mindseye.imagine import Mind
-from mindseye.runs import BUILTIN, Run, list_runs
+from mindseye.runs import BUILTIN, Run, list_runs, spelled
+from mindseye.studio.results import Result, find_results
 
 __all__ = ["Absent", "Opened", "Shelf", "Training", "shelf_of"]
 
@@ -71,7 +72,7 @@ class Opened:
     def mind(self) -> Mind:
         """The model with its verbs, read from disk."""
         mind = self.run.mind()
-        mind.name = self.name
+        mind.name, mind.source = self.name, spelled(self.run)
         mind.model.to(self.device)
         return mind
 
@@ -105,16 +106,22 @@ class Shelf:
     Arguments:
         models: What is open, the first one first.
         runs: The folder of runs, which are listed and not opened.
+        tables: The folder of tables that were reproduced.
     """
 
-    def __init__(self, models: Sequence[Opened], runs: str | Path = "runs"):
+    def __init__(
+        self,
+        models: Sequence[Opened],
+        runs: str | Path = "runs",
+        tables: str | Path = "reproduced",
+    ):
         if not models:
             raise UsageError("There is no model to open.", "Train one: mindseye train …")
         self.models: dict[str, Opened] = {}
         for opened in models:
             opened.name = _unique(opened, self.models)
             self.models[opened.name] = opened
-        self.runs = Path(runs)
+        self.runs, self.tables = Path(runs), Path(tables)
         self._asked: list[str] = []
 
     def opened(self, name: str) -> Opened:
@@ -143,9 +150,20 @@ class Shelf:
             raise Absent(f"No run is called {name[:80]!r}.", did_you_mean(name[:80], known))
         return known[name]
 
+    def table(self, name: str) -> Result:
+        """A table that was made, by its name."""
+        known = {found.name: found for found in find_results(self.tables)}
+        if name not in known:
+            raise Absent(f"No table is called {name[:80]!r}.", did_you_mean(name[:80], known))
+        return known[name]
+
     def without_folders(self, text: str) -> str:
         """A text in which files are named without where they lie."""
-        paths = [self.runs, *(opened.run.path.parent for opened in self.models.values())]
+        paths = [
+            self.runs,
+            self.tables,
+            *(opened.run.path.parent for opened in self.models.values()),
+        ]
         roots = {str(each) for path in paths for each in (path, path.resolve())}
         for root in sorted(roots, key=len, reverse=True):
             text = text.replace(f"{root}/", "")
@@ -157,13 +175,14 @@ def shelf_of(
     runs: str | Path = "runs",
     device: torch.device | str = "cpu",
     data: str | None = None,
+    tables: str | Path = "reproduced",
 ) -> Shelf:
     """The runs that were named, then built-in models; if none was, all finished runs too."""
     builtin = list_runs(BUILTIN)
     others = [] if named else [run for run in reversed(list_runs(runs)) if run.finished]
     more = [run for run in (*builtin, *others) if _imagines(run)]
     every = {run.path.resolve(): run for run in reversed([*named, *more])}
-    return Shelf([Opened(run, device, data) for run in reversed(every.values())], runs)
+    return Shelf([Opened(run, device, data) for run in reversed(every.values())], runs, tables)
 
 
 def _unique(opened: Opened, taken: dict[str, Opened]) -> str:

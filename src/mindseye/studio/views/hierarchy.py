@@ -39,22 +39,19 @@ async def hierarchy(
     """The lattice around a description."""
     watch, mind = Watch(), await house.mind(model)
     concept = mind.concept(description)
-    parents, children = concept.parents(), concept.children()
-    around = [*parents, concept, *children[:WIDEST]]
+    children = concept.children()
+    around = [*concept.parents(), concept, *children[:WIDEST]]
     asked = [Asked(each, n, seed, not product) for each in around]
     seen = await house.engine.pictures(mind, asked, judge=False)
     bits = await house.engine.run(
         lambda: [openness(mind, query._replace(n=LATENTS)) for query in asked]
     )
-    middle = len(parents)
-    edges = [(middle, i) if i < middle else (i, middle) for i in range(len(around)) if i != middle]
     said = description_of(concept)
     return schemas.Hierarchy(
         model=mind.name,
         description=said,
         nodes=[_node(concept, each, i, bits.value[i]) for i, each in enumerate(seen)],
         more=len(children[WIDEST:]),
-        edges=edges,
         pictures=sprite(torch.cat([each.imagined.means for each in seen]), columns=n),
         lines=lines(
             mind,

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import TypeAdapter
 
 from mindseye.errors import UsageError
 from mindseye.evaluation import compare_runs
 from mindseye.imagine import Query as Asked
-from mindseye.runs import Run, list_runs
+from mindseye.papers import TABLES
+from mindseye.reproduction.pages import Section
+from mindseye.runs import Run, list_runs, spelled
 from mindseye.studio import schemas
 from mindseye.studio.answers import command, imagined
 from mindseye.studio.house import ERRORS, Description, Seed, TheHouse, Watch
+from mindseye.studio.results import Result, find_results
+from mindseye.studio.shelf import Absent
 from mindseye.studio.views.view import View
 
 __all__ = ["VIEW"]
@@ -63,8 +68,8 @@ def records(
         next=len(every),
         records=[_record(record) for record in new[:: 1 + len(new) // MOST_RECORDS]],
         lines=schemas.Lines(
-            command=command("show", run.name),
-            python=f"from mindseye.runs import find\n\nfind({run.name!r}).log()",
+            command=command("show", spelled(run)),
+            python=f"from mindseye.runs import find\n\nfind({spelled(run)!r}).log()",
         ),
     )
 
@@ -80,9 +85,10 @@ async def compare(
     seed: Seed = 0,
 ) -> schemas.Compared:
     """The same description imagined by several models."""
-    watch, answers = Watch(), []
+    watch, answers, sources = Watch(), [], []
     for name in models:
         mind = await house.mind(name)
+        sources.append(mind.source)
         if "q_y" not in mind.fits:
             raise UsageError(f"`{mind.name}` imagines nothing from words.")
         asked = Asked(mind.concept(description), n, seed)
@@ -93,12 +99,87 @@ async def compare(
         description=said,
         answers=answers,
         lines=schemas.Lines(
-            command=command("compare", *(a.model for a in answers), query=said, n=n, seed=seed),
-            python=f"import mindseye\n\nnames = {[answer.model for answer in answers]!r}\n"
+            command=command("compare", *sources, query=said, n=n, seed=seed),
+            python=f"import mindseye\n\nnames = {sources!r}\n"
             f"asked = dict(n={n}, seed={seed}, mean=True)\n"
             f"pictures = [mindseye.load(name).imagine({said!r}, **asked) for name in names]",
         ),
         seconds=watch.seconds(sum(answer.seconds.model for answer in answers)),
+    )
+
+
+@router.get("/api/tables", responses=ERRORS)
+def tables(house: TheHouse) -> schemas.Tables:
+    """The published tables that were made again, in the folder of tables."""
+    folder = house.shelf.tables
+    return schemas.Tables(
+        folder=folder.name,
+        tables=[schemas.TableName(name=t.name, title=t.title) for t in find_results(folder)],
+        lines=schemas.Lines(
+            command=command("reproduce", "vedantam-4a", quick=True),
+            python="from mindseye.papers import TABLES\n\nlist(TABLES)",
+        ),
+    )
+
+
+@router.get("/api/tables/{name}", responses=ERRORS)
+def table(house: TheHouse, name: Annotated[str, Path(max_length=200)]) -> schemas.Table:
+    """A table that was made again: what was published, and what was found."""
+    found = house.shelf.table(name)
+    return schemas.Table(
+        name=found.name,
+        title=found.title,
+        opening=found.opening,
+        sections=[_section(each) for each in found.sections],
+        figures=[
+            schemas.TableFigure(name=f.name, caption=f.caption, width=f.width, height=f.height)
+            for f in found.figures
+        ],
+        lines=_table_lines(house.shelf.tables, found),
+    )
+
+
+@router.get(
+    "/api/tables/{name}/figures/{number}",
+    responses={**ERRORS, 200: {"content": {"image/png": {}}, "description": "The picture."}},
+    response_class=Response,
+)
+def figure(
+    house: TheHouse,
+    name: Annotated[str, Path(max_length=200)],
+    number: Annotated[int, Path(ge=0, le=999, description="Which of its figures, from 0.")],
+) -> Response:
+    """A picture of a table."""
+    figures = house.shelf.table(name).figures
+    if number >= len(figures):
+        raise Absent(f"The table has {len(figures)} figures, counted from 0.")
+    return Response(figures[number].path.read_bytes(), media_type="image/png")
+
+
+def _section(section: Section) -> schemas.TableSection:
+    head, *rows = section.grid
+    return schemas.TableSection(
+        title=section.title, text=section.text, head=head, rows=rows, words=section.words
+    )
+
+
+def _table_lines(folder: os.PathLike[str], found: Result) -> schemas.Lines:
+    """The command that makes a table, or finds that it is made; and where its numbers are."""
+    whole = len(found.rows) == len(TABLES[found.table].rows)
+    out = os.path.join(os.path.relpath(folder), found.name)
+    made = command(
+        "reproduce",
+        found.table,
+        quick=found.quick,
+        size=None if found.quick else found.size,
+        seeds=None if found.quick else found.seeds,
+        rows=None if found.quick or whole else ",".join(found.rows),
+        out=out,
+    )
+    file = os.path.join(out, f"{found.table}.json")
+    return schemas.Lines(
+        command=made,
+        python=f"from mindseye.files import read_json\n\nread_json({file!r})['entries']",
     )
 
 
