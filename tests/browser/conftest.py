@@ -13,6 +13,9 @@ CHROMIUM = next(
 )
 SHOTS = Path(os.environ.get("MINDSEYE_SHOTS", "")) if "MINDSEYE_SHOTS" in os.environ else None
 
+DOCS = Path(__file__).parents[2] / "docs"
+"""With a table in its folder results."""
+
 pytestmark = pytest.mark.browser
 
 
@@ -21,7 +24,7 @@ def address(tmp_path_factory):
     """Where a studio of the built-in model answers."""
     home = tmp_path_factory.mktemp("home")
     command = "from mindseye.cli import main; main()"
-    words = ["studio", "--no-browser", "--port", "0"]
+    words = ["studio", "--no-browser", "--port", "0", "--tables", str(DOCS)]
     with subprocess.Popen(
         [sys.executable, "-c", command, *words], cwd=home, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -328,6 +328,52 @@ def test_runs_show_the_curves_of_the_built_in_model(page, address):
     shot(page, "compare")
 
 
+def test_curves_are_read_by_keys(page, address):
+    page.goto(f"{address}?view=runs")
+    settled(page)
+    curve = page.get_by_role("slider", name="bound")
+    last = curve.get_attribute("aria-valuetext")
+    curve.focus()
+    page.keyboard.press("Home")
+    first = curve.get_attribute("aria-valuetext")
+    assert first != last
+    expect(page.locator(".chart").first).to_contain_text(first)
+    page.keyboard.press("ArrowRight")
+    assert curve.get_attribute("aria-valuetext") not in (first, last)
+    page.keyboard.press("End")
+    assert curve.get_attribute("aria-valuetext") == last
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_table_is_shown_with_its_figures(page, address, theme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.goto(f"{address}?view=runs&theme={theme}")
+    settled(page)
+    with answered(page):
+        page.get_by_role("tab", name="Tables").click()
+    settled(page)
+    table = page.get_by_role("region", name="Correctness")
+    expect(table.get_by_role("row", name="TELBO").first).to_contain_text("82.08 ± 0.56")
+    expect(page.get_by_text("mindseye reproduce vedantam-4a").first).to_be_visible()
+    shot(page, f"tables-{theme}")
+    figure = page.get_by_role("img", name="Figure 3")
+    figure.scroll_into_view_if_needed()
+    page.wait_for_load_state("networkidle")
+    assert figure.evaluate("(image) => image.naturalWidth") > 100
+    assert "table=results" in page.url
+    found = Axe().run(page).response["violations"]
+    serious = [v for v in found if v["impact"] in ("serious", "critical")]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
+
+
+def test_tables_fit_a_phone(phone, address):
+    phone.goto(f"{address}?view=runs&part=tables")
+    settled(phone)
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    shot(phone, "tables-phone")
+
+
 # When things go wrong
 
 

@@ -87,15 +87,18 @@ def opening(result: dict[str, Any]) -> str:
         f"{result['title']}, made again by mindseye {made['mindseye']}, commit"
         f" {made['commit'] or 'unknown'}, torch {made['torch']}, on {made['device']},"
         f" {made['date']}. Size {result['size']}, training seeds"
-        f" {', '.join(map(str, result['seeds']))}; trained on {_trained(result, 'device')}, commit"
-        f" {_trained(result, 'commit')}. {result['seconds']:.0f} seconds in all.{small}"
+        f" {', '.join(map(str, result['seeds']))}{_trained(result)}. {result['seconds']:.0f}"
+        f" seconds in all.{small}"
     )
 
 
-def _trained(result: dict[str, Any], fact: str) -> str:
+def _trained(result: dict[str, Any]) -> str:
     """What the runs say about where they come from: a run may be older than its table."""
-    found = {run.get("provenance", {}).get(fact) or "unknown" for run in result["runs"]}
-    return ", ".join(sorted(found))
+    known = [made for run in result["runs"] if (made := run.get("provenance"))]
+    devices, commits = ({made[fact] for made in known} for fact in ("device", "commit"))
+    if not known:
+        return ""
+    return f"; trained on {', '.join(sorted(devices))}, commit {', '.join(sorted(commits))}"
 
 
 def _grid(result: dict[str, Any], lines: list[dict[str, Any]]) -> Grid:

@@ -28,6 +28,8 @@ export class Trouble extends Error {
  *     runs                    Runs         the runs of the folder
  *     runs/NAME               Records      a run's log
  *     compare                 Compared     the same description by several models
+ *     tables                  Tables       published tables that were made again
+ *     tables/NAME             Table        one of them
  *
  * A family that adds a view asks for an endpoint of its own; nothing here has to know of it.
  */

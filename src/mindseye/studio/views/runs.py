@@ -1,4 +1,4 @@
-"""Runs: what was trained and what is being trained, with its curves and its scores."""
+"""Runs: what was trained and is being trained, with curves and scores, and tables of results."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def _is_number(value: Any) -> bool:
 VIEW = View(
     "runs",
     "Runs",
-    "What was trained, what is being trained, and two models side by side.",
+    "What was trained, what is being trained, two models side by side, and tables.",
     router,
     lambda mind: True,
 )

@@ -87,8 +87,11 @@ function chart(title, series, unit, log) {
     {
       class: "curve",
       viewBox: `0 0 ${WIDE} ${HIGH}`,
-      role: "img",
-      "aria-label": `${title}: from ${compact(series[0][1])} to ${compact(last[1])}`,
+      role: "slider",
+      tabindex: 0,
+      "aria-label": title,
+      "aria-valuemin": times[0],
+      "aria-valuemax": last[0],
     },
     s(
       "defs",
@@ -154,6 +157,8 @@ function chart(title, series, unit, log) {
     dot.setAttribute("cy", Math.max(EDGE.top, Math.min(bottom, y(value))));
     readout.textContent =
       moment === null ? compact(value) : `${compact(value)} at ${timeText(time, unit)}`;
+    svg.setAttribute("aria-valuenow", time);
+    svg.setAttribute("aria-valuetext", `${compact(value)} at ${timeText(time, unit)}`);
   }
 
   /** The index of the record nearest to a place on the axis. */
@@ -170,6 +175,18 @@ function chart(title, series, unit, log) {
     return times[nearest(((clientX - box.left) / box.width) * WIDE)];
   }
 
+  /** The time some records away from another; of none, from the last. */
+  function beside(moment, key) {
+    const at = moment === null ? times.length - 1 : nearest(x(moment));
+    const page = Math.max(1, Math.round(times.length / 10));
+    const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1 };
+    const jumps = { Home: -at, End: times.length - 1 - at, PageDown: -page, PageUp: page };
+    const step = steps[key] ?? jumps[key];
+    return step === undefined
+      ? undefined
+      : times[Math.max(0, Math.min(times.length - 1, at + step))];
+  }
+
   point(null);
   const element = h(
     "figure",
@@ -177,7 +194,7 @@ function chart(title, series, unit, log) {
     h("figcaption", { class: "chart-head" }, h("span", { text: title }), readout),
     svg,
   );
-  return { element, svg, point, momentAt };
+  return { element, svg, point, momentAt, beside };
 }
 
 /** The series of records that have both a time and a value. */
@@ -205,10 +222,21 @@ export function curves(records, { unit, log }) {
     .map(([title, valueOf]) => [title, seriesOf(records, unit, valueOf, log)])
     .filter(([, series]) => series.length > 1)
     .map(([title, series]) => chart(title, series, unit, log));
-  const all = (moment) => charts.forEach((each) => each.point(moment));
+  let now = null;
+  const all = (moment) => {
+    now = moment;
+    charts.forEach((each) => each.point(moment));
+  };
   for (const each of charts) {
     each.svg.addEventListener("pointermove", (event) => all(each.momentAt(event.clientX)));
     each.svg.addEventListener("pointerleave", () => all(null));
+    each.svg.addEventListener("blur", () => all(null));
+    each.svg.addEventListener("keydown", (event) => {
+      const next = each.beside(now, event.key);
+      if (next === undefined) return;
+      event.preventDefault();
+      all(next);
+    });
   }
   return h(
     "div",

@@ -199,6 +199,7 @@ export function trainingSection(context, { goings, lines }) {
       ? `${run.name}, step ${compact(last.step)} of ${compact(run.steps)}`
       : run.name;
     tools.hidden = !last;
+    const focused = [...plot.querySelectorAll(".curve")].indexOf(document.activeElement);
     plot.replaceChildren(
       last
         ? curves(run.records, { unit: state.across ?? "step", log: flag(state.log) })
@@ -209,6 +210,7 @@ export function trainingSection(context, { goings, lines }) {
               : "This run came without its log.",
           ),
     );
+    plot.querySelectorAll(".curve")[focused]?.focus();
   }
 
   return {

@@ -1,15 +1,15 @@
 /** Hierarchy: a concept, those with one word less above it, those with one word more below it. */
 
 import { conceptEditor } from "../components/chips.js";
-import { segmented } from "../components/controls.js";
 import { block, frame, heading } from "../components/frame.js";
+import { openSwitch } from "../components/openness.js";
 import { redrawer } from "../components/redraw.js";
 import { canvasFor } from "../components/sprite.js";
 import { linkSeed } from "../components/seed.js";
 import { status } from "../components/states.js";
 import { read, spoken, write } from "../concept.js";
 import { h, s } from "../dom.js";
-import { flag, seedOf, unless } from "../state.js";
+import { flag, seedOf } from "../state.js";
 
 export const name = "hierarchy";
 export const styles = new URL("hierarchy.css", import.meta.url).href;
@@ -179,15 +179,7 @@ export function mount(root, context) {
     onChange: (said) => context.describe(said),
   });
   const seed = linkSeed(context);
-  const belief = segmented({
-    label: "what is open",
-    options: [
-      ["0", "filled in", "What is open is filled in at random, picture by picture"],
-      ["1", "product", "Drawn from the product of the said words' experts alone"],
-    ],
-    chosen: flag(context.state.product) ? "1" : "0",
-    onChange: (value) => context.say({ product: unless(false, value === "1") }),
-  });
+  const open = openSwitch(context);
   const head = heading();
   const edges = s("svg", { class: "edges", "aria-hidden": "true" });
   const lattice = h("div", { class: "lattice" }, edges);
@@ -196,7 +188,7 @@ export function mount(root, context) {
   const drawn = redrawer(context, { goings, show });
 
   view.say.append(block("Say", editor.element));
-  view.settings.append(block("Draw", seed.element, belief.element), legend());
+  view.settings.append(block("Draw", seed.element, open.element), legend());
   view.aside.remove();
   view.stage.prepend(head.element, lattice);
   root.append(view.element);
@@ -256,7 +248,7 @@ export function mount(root, context) {
     update(state) {
       editor.show(read(state.description, model.vocabulary));
       seed.show(seedOf(state), flag(state.lock, true));
-      belief.show(flag(state.product) ? "1" : "0");
+      open.show(state);
       if (!drawn.ask("hierarchy", question(state)) || lattice.querySelector(".node")) return;
       head.show(spoken(state.description));
       build(expected(read(state.description, model.vocabulary), model.vocabulary), null);

@@ -6,6 +6,7 @@ import { block, frame, heading } from "../components/frame.js";
 import { PictureGrid } from "../components/grid.js";
 import { closer } from "../components/closer.js";
 import { scoreMeters } from "../components/meter.js";
+import { openSwitch } from "../components/openness.js";
 import { redrawer } from "../components/redraw.js";
 import { seenColumns } from "../components/seen.js";
 import { fileName, save, spriteBlob, toBlob } from "../components/sprite.js";
@@ -49,15 +50,7 @@ function drawing(context, settings) {
     chosen: settings.samples ? "1" : "0",
     onChange: (value) => context.say({ samples: unless(false, value === "1") }),
   });
-  const belief = segmented({
-    label: "what is open",
-    options: [
-      ["0", "filled in", "What is open is filled in at random, picture by picture"],
-      ["1", "product", "Drawn from the product of the said words' experts alone, as in the paper"],
-    ],
-    chosen: settings.product ? "1" : "0",
-    onChange: (value) => context.say({ product: unless(false, value === "1") }),
-  });
+  const open = openSwitch(context);
   const heat = slider({
     label: "temperature",
     least: 0,
@@ -68,19 +61,12 @@ function drawing(context, settings) {
     onInput: (value) => context.say({ temperature: unless(1, value) }),
   });
   return {
-    element: block(
-      "Draw",
-      seed.element,
-      count.element,
-      shown.element,
-      belief.element,
-      heat.element,
-    ),
+    element: block("Draw", seed.element, count.element, shown.element, open.element, heat.element),
     show(now) {
       seed.show(now.seed, now.locked);
       count.show(now.n);
       shown.show(now.samples ? "1" : "0");
-      belief.show(now.product ? "1" : "0");
+      open.show(context.state);
       heat.show(now.temperature);
     },
   };

@@ -1,4 +1,4 @@
-/** Runs: what was trained, what is being trained, and two models side by side. */
+/** Runs: what was trained, what is being trained, two models side by side, and tables of results. */
 
 import { conceptEditor } from "../components/chips.js";
 import { sections } from "../components/controls.js";
@@ -6,12 +6,20 @@ import { block, frame, heading } from "../components/frame.js";
 import { linkSeed } from "../components/seed.js";
 import { status } from "../components/states.js";
 import { trainingSection } from "../components/training.js";
+import { resultsSection } from "../components/results.js";
 import { versusSection } from "../components/versus.js";
 import { read, spoken } from "../concept.js";
 import { flag, seedOf, unless } from "../state.js";
 
 export const name = "runs";
 export const styles = new URL("runs.css", import.meta.url).href;
+
+const TITLES = { training: "Runs", tables: "Tables" };
+const ABOUT = {
+  training: "what was trained, and what is being trained",
+  compare: "the same words and the same seed, two models",
+  tables: "what was published, and what was found here",
+};
 
 export function mount(root, context) {
   const { model } = context;
@@ -27,11 +35,14 @@ export function mount(root, context) {
   const parts = { goings, lines: view.lines, editor };
   const training = trainingSection(context, parts);
   const versus = versusSection(context, parts);
+  const results = resultsSection(context, parts);
+  const panels = { training, compare: versus, tables: results };
   const tabs = sections({
     label: "What to see",
     options: [
       ["training", "Training", training.element],
       ["compare", "Compare two models", versus.element],
+      ["tables", "Tables", results.element],
     ],
     chosen: "training",
     onChange: (part) => context.say({ part: unless("training", part) }),
@@ -40,31 +51,28 @@ export function mount(root, context) {
   view.say.append(block("Say", editor.element));
   view.settings.append(block("Draw", seed.element));
   view.aside.remove();
-  view.stage.prepend(head.element, tabs.element, training.element, versus.element);
+  view.stage.prepend(head.element, tabs.element, training.element, versus.element, results.element);
   root.append(view.element);
 
   let part = "";
 
   return {
     update(state) {
-      const comparing = state.part === "compare";
-      if (part !== state.part) goings.done(); // what went wrong in the other part
-      part = state.part;
-      tabs.show(comparing ? "compare" : "training");
+      const next = state.part in panels ? state.part : "training";
+      if (part !== next) goings.done(); // what went wrong in the other part
+      part = next;
+      const comparing = part === "compare";
+      tabs.show(part);
       view.element.classList.toggle("view-whole", !comparing);
       view.say.hidden = !comparing;
       view.settings.hidden = !comparing;
-      training.element.hidden = comparing;
-      versus.element.hidden = !comparing;
+      for (const [one, panel] of Object.entries(panels)) panel.element.hidden = one !== part;
       editor.show(read(state.description, model.vocabulary));
       seed.show(seedOf(state), flag(state.lock, true));
-      if (comparing) {
-        head.show(spoken(state.description), "the same words and the same seed, two models");
-        versus.update(state);
-      } else {
-        head.show("Runs", "what was trained, and what is being trained");
-        training.update();
-      }
+      head.show(
+        ...(comparing ? [spoken(state.description), ABOUT.compare] : [TITLES[part], ABOUT[part]]),
+      );
+      panels[part].update(state);
     },
     unmount() {
       training.stop();
