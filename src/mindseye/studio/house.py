@@ -14,7 +14,17 @@ from mindseye.studio.answers import LINK
 from mindseye.studio.engine import Engine
 from mindseye.studio.shelf import Opened, Shelf
 
-__all__ = ["ERRORS", "Description", "House", "ModelName", "PictureText", "Seed", "TheHouse"]
+__all__ = [
+    "ERRORS",
+    "Description",
+    "House",
+    "ModelName",
+    "PictureText",
+    "Product",
+    "Seed",
+    "TheHouse",
+    "Watch",
+]
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": schemas.Complaint, "description": "A word or a value that cannot be meant."},
@@ -72,6 +82,7 @@ Description = Annotated[
 Seed = Annotated[
     int, Query(ge=-(2**53), le=2**53, description="The same seed gives the same pictures.")
 ]
+Product = Annotated[bool, Query(description="Leave experts of open attributes out.")]
 PictureText = Annotated[
     str, Query(max_length=LINK, description="A picture, as /api/pictures gives it.")
 ]

@@ -3,7 +3,7 @@
  *
  * The page asks a `Backend` and nothing else, so that one that runs a model in the browser can take
  * the server's place. Questions are plain objects with the names of the query parameters; answers
- * are the types of `schemas.py`.
+ * are the types that `/docs` lists.
  */
 
 /** What went wrong, and what to do instead. */

@@ -28,6 +28,30 @@ __all__ = ["VIEW"]
 router = APIRouter()
 
 
+class Between(schemas.Answer):
+    """The way from one description or picture to another: rows of steps."""
+
+    model: str
+    start: str
+    end: str
+    rows: int
+    steps: int
+    pictures: schemas.Sprite
+    lines: schemas.Lines
+    seconds: schemas.Seconds
+
+
+class Traversals(schemas.Answer):
+    """One row for each latent dimension, along which alone the pictures of a row differ."""
+
+    model: str
+    description: str
+    values: list[float]
+    pictures: schemas.Sprite
+    lines: schemas.Lines
+    seconds: schemas.Seconds
+
+
 @router.get("/api/between", responses=ERRORS)
 async def between(
     house: TheHouse,
@@ -39,7 +63,7 @@ async def between(
     n: Annotated[int, Query(ge=1, le=6, description="Rows, each with noise of its own.")] = 4,
     steps: Annotated[int, Query(ge=2, le=15, description="Pictures of a row.")] = 9,
     seed: Seed = 0,
-) -> schemas.Between:
+) -> Between:
     """Expected pictures on the way from one end to the other."""
     watch, mind = Watch(), await house.mind(model)
     if bool(start_picture) != bool(end_picture):
@@ -58,7 +82,7 @@ async def between(
     pictures, first, last = found.value
     files = bool(start_picture)
     ends = ("start.png", "end.png") if files else (first, last)
-    return schemas.Between(
+    return Between(
         model=mind.name,
         start=first,
         end=last,
@@ -81,7 +105,7 @@ async def traverse(
     span: Annotated[
         float, Query(ge=0.5, le=5, allow_inf_nan=False, description="How far to go.")
     ] = 3.0,
-) -> schemas.Traversals:
+) -> Traversals:
     """Expected pictures as one latent dimension after the other changes."""
     watch, mind = Watch(), await house.mind(model)
     concept = mind.concept(description)
@@ -96,7 +120,7 @@ async def traverse(
     found = await house.engine.run(gone)
     values, pictures = found.value
     said = description_of(concept)
-    return schemas.Traversals(
+    return Traversals(
         model=mind.name,
         description="a picture" if picture else said,
         values=values,

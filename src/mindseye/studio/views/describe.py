@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import torch
 from fastapi import APIRouter, Body, Query
+from pydantic import Field
 from torch import Tensor
 
 from mindseye.errors import DataError, UsageError
@@ -30,6 +31,33 @@ NEIGHBOURS = 8
 router = APIRouter()
 
 
+class Picture(schemas.Answer):
+    """A picture as the model sees it."""
+
+    model: str
+    picture: str = Field(description="A PNG file, base64url, fit for a link.")
+
+
+class Neighbour(schemas.Answer):
+    """A training picture near another picture."""
+
+    description: str
+    distance: float = Field(description="Between the means of q(z|x).")
+
+
+class Described(schemas.Answer):
+    """What a picture shows."""
+
+    model: str
+    attributes: dict[str, dict[str, float]] = Field(description="p(y_k|x) by attribute and value.")
+    pictures: schemas.Sprite = Field(description="The picture, then what the model makes of it.")
+    neighbours: list[Neighbour]
+    nearest: schemas.Sprite | None
+    missing: str = Field(description="Why there are no neighbours, if there are none.")
+    lines: schemas.Lines
+    seconds: schemas.Seconds
+
+
 @router.post("/api/pictures", responses=ERRORS)
 async def pictures(
     house: TheHouse,
@@ -39,7 +67,7 @@ async def pictures(
     ],
     model: ModelName = "",
     invert: Annotated[bool, Query(description="Swap black and white.")] = False,
-) -> schemas.Picture:
+) -> Picture:
     """A picture file as the model will see it, small enough for a link."""
     opened = house.opened(model)
     shape = opened.outline.model.shape
@@ -51,13 +79,13 @@ async def pictures(
     picture = await asyncio.to_thread(fitted)  # not where models work: it may take a while
     if len(picture) > LINK:
         raise DataError(f"The picture is too detailed for a link: {len(picture)} of {LINK}.")
-    return schemas.Picture(model=opened.name, picture=picture)
+    return Picture(model=opened.name, picture=picture)
 
 
 @router.get("/api/describe", responses=ERRORS)
 async def describe(
     house: TheHouse, picture: PictureText, model: ModelName = "", seed: Seed = 0
-) -> schemas.Described:
+) -> Described:
     """The probability of every value of every attribute of a picture."""
     watch, mind = Watch(), await house.mind(model)
     opened = house.opened(model)
@@ -66,7 +94,7 @@ async def describe(
 
     x = picture_of(picture, mind.model.shape)
     found = await house.engine.run(lambda: _described(mind, opened.training, x, seed))
-    return schemas.Described(
+    return Described(
         **found.value,
         model=mind.name,
         lines=lines(
@@ -96,7 +124,7 @@ def _described(mind: Mind, training: Training | str, x: Tensor, seed: int) -> di
     pairs = zip(decode(mind.vocabulary, near), distances, strict=True)
     return told | {
         "neighbours": [
-            schemas.Neighbour(description=" · ".join(concept.values.values()), distance=distance)
+            Neighbour(description=" · ".join(concept.values.values()), distance=distance)
             for concept, distance in pairs
         ],
         "nearest": sprite(training.batch.x[list(chosen)]),

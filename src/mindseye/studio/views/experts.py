@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import torch
 from fastapi import APIRouter, Query
+from pydantic import Field
 from torch import Tensor
 
 from mindseye import explore
@@ -22,6 +23,59 @@ __all__ = ["VIEW"]
 router = APIRouter()
 
 
+class Ellipse(schemas.Answer):
+    """Where a Gaussian has one standard deviation, in the plane that is shown."""
+
+    x: float
+    y: float
+    a: float = Field(description="The longer half axis.")
+    b: float = Field(description="The shorter half axis.")
+    angle: float = Field(description="Of the longer axis, in radians.")
+
+
+class Pulled(schemas.Answer):
+    """A word's expert, and what the others would believe without it."""
+
+    attribute: str
+    value: str
+    expert: Ellipse
+    without: Ellipse
+
+
+class Point(schemas.Answer):
+    """A training picture: where it is, and what it shows."""
+
+    x: float
+    y: float
+    codes: list[int] = Field(description="The index of each attribute's value.")
+
+
+class Axes(schemas.Answer):
+    """The plane that is shown."""
+
+    names: tuple[str, str]
+    dimensions: list[float] = Field(description="How far training pictures spread in each latent.")
+
+
+class Experts(schemas.Answer):
+    """The product of experts in two dimensions."""
+
+    model: str
+    description: str
+    axes: Axes
+    prior: Ellipse
+    product: Ellipse
+    words: list[Pulled]
+    points: list[Point]
+    density: list[list[float]] = Field(
+        description="Training pictures against the prior on a grid over [-4, 4]², rows from below;"
+        " near 0 is a hole."
+    )
+    missing: str = Field(description="Why there are no points, if there are none.")
+    lines: schemas.Lines
+    seconds: schemas.Seconds
+
+
 @router.get("/api/experts", responses=ERRORS)
 async def experts(
     house: TheHouse,
@@ -36,13 +90,13 @@ async def experts(
         ),
     ] = "words",
     points: Annotated[int, Query(ge=0, le=KNOWN, description="Training pictures to show.")] = 800,
-) -> schemas.Experts:
+) -> Experts:
     """The prior, an expert for each word and their product, with training pictures beneath."""
     watch, mind = Watch(), await house.mind(model)
     concept, opened = mind.concept(description), house.opened(model)
     found = await house.engine.run(lambda: _drawn(mind, opened.training, concept, axes, points))
     said = description_of(concept)
-    return schemas.Experts(
+    return Experts(
         **found.value,
         model=mind.name,
         description=said,
@@ -69,21 +123,21 @@ def _drawn(
     plane = explore.plane(mind, concept, latents, axes)
     flat = latents @ plane.axes.T
 
-    def ellipse(mean: Tensor, stddev: Tensor) -> schemas.Ellipse:
+    def ellipse(mean: Tensor, stddev: Tensor) -> Ellipse:
         drawn = explore.ellipse(mean.cpu(), stddev.cpu(), plane.axes)
-        return schemas.Ellipse(**{name: round(x, 5) for name, x in drawn._asdict().items()})
+        return Ellipse(**{name: round(x, 5) for name, x in drawn._asdict().items()})
 
-    def believed(said: Concept) -> schemas.Ellipse:
+    def believed(said: Concept) -> Ellipse:
         belief = mind.belief(said)
         return ellipse(belief.mean[0], belief.stddev[0])
 
     spread = latents.std(0).nan_to_num(0).tolist() if known else []
     return {
-        "axes": schemas.Axes(names=plane.names, dimensions=spread),
+        "axes": Axes(names=plane.names, dimensions=spread),
         "prior": ellipse(torch.zeros(mind.model.latent), torch.ones(mind.model.latent)),
         "product": believed(concept),
         "words": [
-            schemas.Pulled(
+            Pulled(
                 attribute=each.attribute,
                 value=each.value,
                 expert=ellipse(each.mean, each.stddev),
@@ -97,10 +151,10 @@ def _drawn(
     }
 
 
-def _points(training: Training, flat: Tensor, count: int) -> list[schemas.Point]:
+def _points(training: Training, flat: Tensor, count: int) -> list[Point]:
     """The first training pictures, with what they show."""
     pairs = zip(flat[:count].tolist(), training.batch.y.codes[:count].tolist(), strict=True)
-    return [schemas.Point(x=round(x, 3), y=round(y, 3), codes=codes) for (x, y), codes in pairs]
+    return [Point(x=round(x, 3), y=round(y, 3), codes=codes) for (x, y), codes in pairs]
 
 
 VIEW = View(

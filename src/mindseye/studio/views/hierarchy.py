@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import torch
 from fastapi import APIRouter, Query
+from pydantic import Field
 
 from mindseye.concepts import Concept
 from mindseye.explore import diversity, openness
@@ -13,7 +14,7 @@ from mindseye.imagine import Query as Asked
 from mindseye.studio import schemas
 from mindseye.studio.answers import description_of, lines, sprite
 from mindseye.studio.engine import Seen
-from mindseye.studio.house import ERRORS, Description, ModelName, Seed, TheHouse, Watch
+from mindseye.studio.house import ERRORS, Description, ModelName, Product, Seed, TheHouse, Watch
 from mindseye.studio.views.view import View
 
 __all__ = ["VIEW"]
@@ -27,6 +28,31 @@ LATENTS = 128
 router = APIRouter()
 
 
+class Node(schemas.Answer):
+    """A concept near the one in the middle."""
+
+    description: str
+    relation: Literal["parent", "self", "child"]
+    attribute: str | None = Field(description="The attribute that is dropped or added.")
+    value: str | None = Field(description="The word that is dropped or added.")
+    first: int = Field(description="Its first picture in the sprite.")
+    count: int
+    diversity: float = Field(description="0 if its pictures are equal, 1 if they share no ink.")
+    bits: float = Field(description="How much it leaves open, by the model's own words.")
+
+
+class Hierarchy(schemas.Answer):
+    """A concept, those with one word less and those with one word more."""
+
+    model: str
+    description: str
+    nodes: list[Node]
+    more: int = Field(description="How many concepts with one word more are not shown.")
+    pictures: schemas.Sprite
+    lines: schemas.Lines
+    seconds: schemas.Seconds
+
+
 @router.get("/api/hierarchy", responses=ERRORS)
 async def hierarchy(
     house: TheHouse,
@@ -34,8 +60,8 @@ async def hierarchy(
     description: Description = "",
     seed: Seed = 0,
     n: Annotated[int, Query(ge=1, le=4, description="Pictures of each concept.")] = 4,
-    product: Annotated[bool, Query(description="Leave experts of open attributes out.")] = False,
-) -> schemas.Hierarchy:
+    product: Product = False,
+) -> Hierarchy:
     """The lattice around a description."""
     watch, mind = Watch(), await house.mind(model)
     concept = mind.concept(description)
@@ -47,7 +73,7 @@ async def hierarchy(
         lambda: [openness(mind, query._replace(n=LATENTS)) for query in asked]
     )
     said = description_of(concept)
-    return schemas.Hierarchy(
+    return Hierarchy(
         model=mind.name,
         description=said,
         nodes=[_node(concept, each, i, bits.value[i]) for i, each in enumerate(seen)],
@@ -69,7 +95,7 @@ async def hierarchy(
     )
 
 
-def _node(centre: Concept, seen: Seen, i: int, bits: float) -> schemas.Node:
+def _node(centre: Concept, seen: Seen, i: int, bits: float) -> Node:
     """One concept, and how it differs from the one in the middle."""
     concept, means = seen.imagined.concept, seen.imagined.means
     relation: Literal["parent", "self", "child"] = "self"
@@ -82,7 +108,7 @@ def _node(centre: Concept, seen: Seen, i: int, bits: float) -> schemas.Node:
         relation = "child"
         (name,) = set(concept.observed) - set(centre.observed)
         value = concept.values[name]
-    return schemas.Node(
+    return Node(
         description=description_of(concept),
         relation=relation,
         attribute=name,

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from mindseye.imagine import Query as Asked
 from mindseye.studio import schemas
 from mindseye.studio.answers import imagined
-from mindseye.studio.house import ERRORS, Description, ModelName, Seed, TheHouse, Watch
+from mindseye.studio.house import ERRORS, Description, ModelName, Product, Seed, TheHouse, Watch
 from mindseye.studio.views.view import View
 
 __all__ = ["VIEW"]
@@ -30,7 +30,7 @@ async def imagine(
     samples: Annotated[
         bool, Query(description="Draws from p(x|z), not expected pictures.")
     ] = False,
-    product: Annotated[bool, Query(description="Leave experts of open attributes out.")] = False,
+    product: Product = False,
     temperature: Annotated[
         float, Query(ge=0, le=3, allow_inf_nan=False, description="Spread of the latents.")
     ] = 1.0,

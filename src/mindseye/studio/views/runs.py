@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Response
-from pydantic import TypeAdapter
+from fastapi import APIRouter, Path, Query
+from pydantic import Field, TypeAdapter
 
 from mindseye.errors import UsageError
 from mindseye.evaluation import compare_runs
 from mindseye.imagine import Query as Asked
-from mindseye.papers import TABLES
-from mindseye.reproduction.pages import Section
 from mindseye.runs import Run, list_runs, spelled
 from mindseye.studio import schemas
 from mindseye.studio.answers import command, imagined
 from mindseye.studio.house import ERRORS, Description, Seed, TheHouse, Watch
-from mindseye.studio.results import Result, find_results
-from mindseye.studio.shelf import Absent
+from mindseye.studio.views import tables
 from mindseye.studio.views.view import View
 
 __all__ = ["VIEW"]
@@ -31,24 +27,71 @@ MOST_RECORDS = 2000
 """Records of one answer; of more every second, third … is sent."""
 
 router = APIRouter()
+router.include_router(tables.router)
+
+
+class Summary(schemas.Answer):
+    """A run in a table."""
+
+    name: str
+    open: bool = Field(description="Whether the studio has it open as a model.")
+    live: bool = Field(description="Whether it is being trained now.")
+    facts: dict[str, str | float | None]
+
+
+class Runs(schemas.Answer):
+    """The runs of the folder."""
+
+    folder: str
+    runs: list[Summary]
+    lines: schemas.Lines
+
+
+class Record(schemas.Answer):
+    """A line of a run's log."""
+
+    step: int
+    seconds: float | None
+    bound: float | None
+    terms: dict[str, float | None]
+
+
+class Records(schemas.Answer):
+    """How a run's training goes."""
+
+    name: str
+    steps: int = Field(description="Of the whole run.")
+    live: bool
+    next: int = Field(description="Ask for records after this one to get only new ones.")
+    records: list[Record]
+    lines: schemas.Lines
+
+
+class Compared(schemas.Answer):
+    """The same description imagined by several models."""
+
+    description: str
+    answers: list[schemas.Imagined]
+    lines: schemas.Lines
+    seconds: schemas.Seconds
 
 
 @router.get("/api/runs", responses=ERRORS)
-def runs(house: TheHouse) -> schemas.Runs:
+def runs(house: TheHouse) -> Runs:
     """The runs of the folder and the models that are open, with the scores they have."""
     shelf = house.shelf
     every = {each.run.path.resolve(): (each.name, each.run) for each in shelf.models.values()}
     for run in list_runs(shelf.runs):
         every.setdefault(run.path.resolve(), (run.name, run))
     rows = [
-        schemas.Summary(name=name, open=name in shelf.models, live=_live(run), facts=_facts(run))
+        Summary(name=name, open=name in shelf.models, live=_live(run), facts=_facts(run))
         for name, run in every.values()
     ]
     lines = schemas.Lines(
         command=command("list"),
         python="from mindseye.runs import list_runs\n\n[run.summary() for run in list_runs()]",
     )
-    return schemas.Runs(folder=shelf.runs.name, runs=rows, lines=lines)
+    return Runs(folder=shelf.runs.name, runs=rows, lines=lines)
 
 
 @router.get("/api/runs/{name}", responses=ERRORS)
@@ -56,12 +99,12 @@ def records(
     house: TheHouse,
     name: Annotated[str, Path(max_length=200)],
     after: Annotated[int, Query(ge=0, le=2**53, description="Records to leave out.")] = 0,
-) -> schemas.Records:
+) -> Records:
     """The records of a run's log, or those after some."""
     run = house.shelf.run(name)
     every = run.trained()
     new = every[after:]
-    return schemas.Records(
+    return Records(
         name=name,
         steps=run.recipe.training.steps,
         live=_live(run),
@@ -83,7 +126,7 @@ async def compare(
     description: Description = "",
     n: Annotated[int, Query(ge=1, le=16, description="Pictures of each model.")] = 8,
     seed: Seed = 0,
-) -> schemas.Compared:
+) -> Compared:
     """The same description imagined by several models."""
     watch, answers, sources = Watch(), [], []
     for name in models:
@@ -95,7 +138,7 @@ async def compare(
         (seen,) = await house.engine.pictures(mind, [asked])
         answers.append(imagined(mind, asked, seen, watch.seconds(seen.seconds)))
     said = answers[0].description
-    return schemas.Compared(
+    return Compared(
         description=said,
         answers=answers,
         lines=schemas.Lines(
@@ -105,81 +148,6 @@ async def compare(
             f"pictures = [mindseye.load(name).imagine({said!r}, **asked) for name in names]",
         ),
         seconds=watch.seconds(sum(answer.seconds.model for answer in answers)),
-    )
-
-
-@router.get("/api/tables", responses=ERRORS)
-def tables(house: TheHouse) -> schemas.Tables:
-    """The published tables that were made again, in the folder of tables."""
-    folder = house.shelf.tables
-    return schemas.Tables(
-        folder=folder.name,
-        tables=[schemas.TableName(name=t.name, title=t.title) for t in find_results(folder)],
-        lines=schemas.Lines(
-            command=command("reproduce", "vedantam-4a", quick=True),
-            python="from mindseye.papers import TABLES\n\nlist(TABLES)",
-        ),
-    )
-
-
-@router.get("/api/tables/{name}", responses=ERRORS)
-def table(house: TheHouse, name: Annotated[str, Path(max_length=200)]) -> schemas.Table:
-    """A table that was made again: what was published, and what was found."""
-    found = house.shelf.table(name)
-    return schemas.Table(
-        name=found.name,
-        title=found.title,
-        opening=found.opening,
-        sections=[_section(each) for each in found.sections],
-        figures=[
-            schemas.TableFigure(name=f.name, caption=f.caption, width=f.width, height=f.height)
-            for f in found.figures
-        ],
-        lines=_table_lines(house.shelf.tables, found),
-    )
-
-
-@router.get(
-    "/api/tables/{name}/figures/{number}",
-    responses={**ERRORS, 200: {"content": {"image/png": {}}, "description": "The picture."}},
-    response_class=Response,
-)
-def figure(
-    house: TheHouse,
-    name: Annotated[str, Path(max_length=200)],
-    number: Annotated[int, Path(ge=0, le=999, description="Which of its figures, from 0.")],
-) -> Response:
-    """A picture of a table."""
-    figures = house.shelf.table(name).figures
-    if number >= len(figures):
-        raise Absent(f"The table has {len(figures)} figures, counted from 0.")
-    return Response(figures[number].path.read_bytes(), media_type="image/png")
-
-
-def _section(section: Section) -> schemas.TableSection:
-    head, *rows = section.grid
-    return schemas.TableSection(
-        title=section.title, text=section.text, head=head, rows=rows, words=section.words
-    )
-
-
-def _table_lines(folder: os.PathLike[str], found: Result) -> schemas.Lines:
-    """The command that makes a table, or finds that it is made; and where its numbers are."""
-    whole = len(found.rows) == len(TABLES[found.table].rows)
-    out = os.path.join(os.path.relpath(folder), found.name)
-    made = command(
-        "reproduce",
-        found.table,
-        quick=found.quick,
-        size=None if found.quick else found.size,
-        seeds=None if found.quick else found.seeds,
-        rows=None if found.quick or whole else ",".join(found.rows),
-        out=out,
-    )
-    file = os.path.join(out, f"{found.table}.json")
-    return schemas.Lines(
-        command=made,
-        python=f"from mindseye.files import read_json\n\nread_json({file!r})['entries']",
     )
 
 
@@ -206,11 +174,11 @@ def _live(run: Run) -> bool:
         return False
 
 
-def _record(record: dict[str, Any]) -> schemas.Record:
+def _record(record: dict[str, Any]) -> Record:
     """A line of a log."""
     terms = record.get("terms")
     pairs = terms.items() if isinstance(terms, dict) else ()
-    return schemas.Record(
+    return Record(
         step=record["step"],
         seconds=record.get("seconds"),
         bound=record.get("bound"),
