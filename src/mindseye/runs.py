@@ -198,6 +198,11 @@ class Run:
             imagined = self.mind().imagined("", n=32)
             save_picture(self.path / "samples.png", imagined_sheet(imagined))
 
+    def examples(self, count: int, data: str | None = None) -> Batch:
+        """The first training pictures, with what they show; `data` is a folder with the data."""
+        dataset = self.recipe.data.open("train", seed=self.recipe.training.seed, folder=data)
+        return dataset.examples(torch.arange(count))
+
     def trained(self) -> list[dict[str, Any]]:
         """The records of training, without those of refitting."""
         steps = self.recipe.training.steps

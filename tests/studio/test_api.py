@@ -151,6 +151,26 @@ def test_every_view_says_how_python_and_a_shell_do_it(
     assert answer.exit_code == 0, answer.output
 
 
+@pytest.mark.parametrize(
+    ("axes", "across"), [("words", "z"), ("pca", "component 1"), ("2,0", "z3")]
+)
+def test_a_shell_python_and_the_page_draw_the_same_experts(
+    mindseye_app, tmp_path, monkeypatch, axes, across
+):
+    monkeypatch.chdir(tmp_path)
+    run = create(get_recipe("mnist-a/jmvae-tiny").with_settings({"source": "digits", "steps": "2"}))
+    list(run.train())
+    with TestClient(make_app(Shelf([Opened(run)], "runs"))) as client:
+        found = get(client, "experts", description="digit=4, size=big", axes=axes, points=50)
+    assert len(found["points"]) == 50
+    by_python = ran(found)["picture"]
+    answer = CliRunner().invoke(mindseye_app, shlex.split(found["lines"]["command"])[1:])
+    assert answer.exit_code == 0, answer.output
+    with Image.open(tmp_path / answer.stdout.split()[-1]) as by_shell:
+        assert np.array_equal(np.asarray(by_shell), np.asarray(by_python))
+    assert found["axes"]["names"][0].startswith(across)
+
+
 @pytest.fixture(scope="module")
 def mindseye_app():
     from mindseye.cli import app

@@ -46,8 +46,7 @@ def experts(
     concept, latents = mind.concept(description), torch.zeros(0, mind.model.latent)
     if points:
         try:
-            train = run.recipe.data.open("train", folder=data)
-            latents = latents_of(mind, train.examples(torch.arange(points)))
+            latents = latents_of(mind, run.examples(points, data))
         except MindseyeError as error:
             note(f"No training pictures beneath: {error}")
     path = Path(out or f"imagined/experts-{'-'.join(concept.values.values()) or 'prior'}.png")

@@ -23,6 +23,7 @@ from mindseye.studio.engine import Seen
 
 __all__ = [
     "LINK",
+    "READING",
     "command",
     "description_of",
     "imagined",
@@ -30,6 +31,7 @@ __all__ = [
     "lines",
     "link_text",
     "picture_of",
+    "reading",
     "scored",
     "sprite",
 ]
@@ -117,6 +119,19 @@ def lines(
         command=command(*words, model=chosen, **options),
         python=f"{head}\n\nmind = mindseye.load({mind.source!r})\n{python}",
     )
+
+
+READING = ("import torch", "from mindseye.pictures import read_picture")
+"""What Python imports to read a picture file."""
+
+
+def reading(file: str) -> str:
+    """The line that reads a picture file as a mind sees it.
+
+    >>> reading("'picture.png'")
+    "x = torch.from_numpy(read_picture('picture.png', mind.model.shape))"
+    """
+    return f"x = torch.from_numpy(read_picture({file}, mind.model.shape))"
 
 
 def imagined(

@@ -79,14 +79,12 @@ class Opened:
     @cached_property
     def training(self) -> Training | str:
         """Training pictures, or why there are none here."""
-        recipe = self.run.recipe
-        if "q_x" not in recipe.fits:
+        if "q_x" not in self.run.recipe.fits:
             return f"{self.name} reads no pictures."
         try:
-            dataset = recipe.data.open("train", seed=recipe.training.seed, folder=self.data)
+            batch = self.run.examples(KNOWN, self.data)
         except MindseyeError as error:
             return f"Its training pictures are not on this machine. {error.hint}"
-        batch = dataset.examples(torch.arange(KNOWN))
         return Training(batch, latents_of(self.mind, batch))
 
     @property

@@ -11,7 +11,7 @@ from mindseye.errors import UsageError
 from mindseye.explore import traversals, way
 from mindseye.imagine import Mind
 from mindseye.studio import schemas
-from mindseye.studio.answers import description_of, lines, picture_of, sprite
+from mindseye.studio.answers import READING, description_of, lines, picture_of, reading, sprite
 from mindseye.studio.house import (
     ERRORS,
     Description,
@@ -129,12 +129,12 @@ async def traverse(
             mind,
             ("imagine", "picture.png" if picture else said),
             (
-                f"{_read('picture.png')}\nz = mind.read(x[None]).mean[0]\n"
+                f"{reading(repr('picture.png'))}\nz = mind.read(x[None]).mean[0]\n"
                 if picture
                 else f"z = mind.imagined({said!r}, 1, {seed}, temperature=0).latents[0]\n"
             )
             + f"values, pictures = traversals(mind, z, steps={steps}, span={span:g})",
-            *(_READING if picture else ()),
+            *(READING if picture else ()),
             "from mindseye.explore import traversals",
             traverse=True,
             seed=seed,
@@ -145,13 +145,6 @@ async def traverse(
     )
 
 
-_READING = ("import torch", "from mindseye.pictures import read_picture")
-
-
-def _read(file: str) -> str:
-    return f"x = torch.from_numpy(read_picture({file!r}, mind.model.shape))"
-
-
 def _way_lines(
     mind: Mind, ends: tuple[str, str], *, files: bool, steps: int, n: int, seed: int
 ) -> schemas.Lines:
@@ -159,11 +152,11 @@ def _way_lines(
     if files:
         python = (
             f"ends = []\nfor file in {ends!r}:\n"
-            "    x = torch.from_numpy(read_picture(file, mind.model.shape))\n"
+            f"    {reading('file')}\n"
             "    ends.append(mind.read(x[None]).mean[0])\n"
             f"pictures = way(mind, *ends, steps={steps})"
         )
-        needed = (*_READING, "from mindseye.explore import way")
+        needed = (*READING, "from mindseye.explore import way")
         return lines(mind, ("imagine", ends[0]), python, *needed, to=ends[1], steps=told)
     python = f"pictures = mind.between(*{ends!r}, steps={steps}, n={n}, seed={seed})"
     return lines(mind, ("imagine", ends[0]), python, to=ends[1], n=n, seed=seed, steps=told)

@@ -16,7 +16,7 @@ from mindseye.imagine import Mind
 from mindseye.labels import Labels, decode
 from mindseye.pictures import png_bytes, read_picture
 from mindseye.studio import schemas
-from mindseye.studio.answers import LINK, lines, link_text, picture_of, sprite
+from mindseye.studio.answers import LINK, READING, lines, link_text, picture_of, reading, sprite
 from mindseye.studio.house import ERRORS, ModelName, PictureText, Seed, TheHouse, Watch
 from mindseye.studio.shelf import Training
 from mindseye.studio.views.view import View
@@ -100,10 +100,8 @@ async def describe(
         lines=lines(
             mind,
             ("describe", "picture.png"),
-            "x = torch.from_numpy(read_picture('picture.png', mind.model.shape))\n"
-            f"found = mind.describe(x, seed={seed})",
-            "import torch",
-            "from mindseye.pictures import read_picture",
+            f"{reading(repr('picture.png'))}\nfound = mind.describe(x, seed={seed})",
+            *READING,
             seed=seed or None,
         ),
         seconds=watch.seconds(found.seconds),

@@ -89,7 +89,7 @@ async def experts(
             " pca: where training pictures vary most; or two dimensions such as 0,1.",
         ),
     ] = "words",
-    points: Annotated[int, Query(ge=0, le=KNOWN, description="Training pictures to show.")] = 800,
+    points: Annotated[int, Query(ge=0, le=KNOWN, description="Training pictures beneath.")] = KNOWN,
 ) -> Experts:
     """The prior, an expert for each word and their product, with training pictures beneath."""
     watch, mind = Watch(), await house.mind(model)
@@ -100,16 +100,7 @@ async def experts(
         **found.value,
         model=mind.name,
         description=said,
-        lines=lines(
-            mind,
-            ("experts", said),
-            f"latents = torch.zeros(0, {mind.model.latent})  # or those of training pictures\n"
-            f"picture = experts_plane(mind, mind.concept({said!r}), latents, {axes!r})",
-            "import torch",
-            "from mindseye.figures import experts_plane",
-            axes=None if axes == "words" else axes,
-            points=points,
-        ),
+        lines=_lines(mind, said, axes, points if found.value["points"] else 0),
         seconds=watch.seconds(found.seconds),
     )
 
@@ -119,7 +110,7 @@ def _drawn(
 ) -> dict[str, Any]:
     """What is in the plane."""
     known = isinstance(training, Training)
-    latents = training.latents if known else torch.zeros(0, mind.model.latent)
+    latents = training.latents[:points] if known else torch.zeros(0, mind.model.latent)
     plane = explore.plane(mind, concept, latents, axes)
     flat = latents @ plane.axes.T
 
@@ -145,15 +136,32 @@ def _drawn(
             )
             for each in explore.experts(mind, concept)
         ],
-        "points": _points(training, flat, points) if known else [],
+        "points": _points(training, flat) if known else [],
         "density": explore.density(flat).tolist() if known else [],
         "missing": "" if known else str(training),
     }
 
 
-def _points(training: Training, flat: Tensor, count: int) -> list[Point]:
+def _lines(mind: Mind, said: str, axes: str, points: int) -> schemas.Lines:
+    """What draws the same plane, over so many training pictures."""
+    known = f"latents_of(mind, find({mind.source!r}).examples({points}))"
+    latents = known if points else f"torch.zeros(0, {mind.model.latent})"
+    reading = ("from mindseye.explore import latents_of", "from mindseye.runs import find")
+    return lines(
+        mind,
+        ("experts", said),
+        f"latents = {latents}\n"
+        f"picture = experts_plane(mind, mind.concept({said!r}), latents, {axes!r})",
+        *(reading if points else ("import torch",)),
+        "from mindseye.figures import experts_plane",
+        axes=None if axes == "words" else axes,
+        points=points,
+    )
+
+
+def _points(training: Training, flat: Tensor) -> list[Point]:
     """The first training pictures, with what they show."""
-    pairs = zip(flat[:count].tolist(), training.batch.y.codes[:count].tolist(), strict=True)
+    pairs = zip(flat.tolist(), training.batch.y.codes[: len(flat)].tolist(), strict=True)
     return [Point(x=round(x, 3), y=round(y, 3), codes=codes) for (x, y), codes in pairs]
 
 
