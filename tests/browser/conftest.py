@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mindseye.runs import BUILTIN
+
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
 )
@@ -22,7 +24,18 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="session")
 def address(tmp_path_factory):
     """Where a studio of the built-in model answers."""
-    home = tmp_path_factory.mktemp("home")
+    yield from _studio(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def two_models(tmp_path):
+    """Where a studio answers that has a run open beside the built-in model."""
+    shutil.copytree(BUILTIN / "mnist-a", tmp_path / "runs" / "00000-mine")
+    yield from _studio(tmp_path)
+
+
+def _studio(home):
+    """The address of a studio in a folder."""
     command = "from mindseye.cli import main; main()"
     words = ["studio", "--no-browser", "--port", "0", "--tables", str(DOCS)]
     with subprocess.Popen(

@@ -19,6 +19,12 @@ def shown(page) -> list[str]:
     return page.evaluate("[...document.querySelectorAll('main canvas')].map((c) => c.toDataURL())")
 
 
+def drawn(page) -> tuple[list[str], list[str]]:
+    """Every picture and every drawing of the page."""
+    drawings = page.locator("main svg").evaluate_all("(all) => all.map((e) => e.outerHTML)")
+    return shown(page), drawings
+
+
 def settled(page) -> None:
     """Wait until the first answers are shown."""
     page.wait_for_load_state("networkidle")
@@ -217,19 +223,16 @@ def test_a_large_screen_is_used_without_scrolling(browser, address, view):
 @pytest.mark.parametrize("view", ["hierarchy", "experts", "between"])
 def test_the_same_link_gives_the_same_page_in_every_view(page, address, browser, view):
     page.goto(f"{address}?view={view}&{FOUR}")
-    first = (
-        shown(page),
-        page.locator("main svg").evaluate_all("(all) => all.map((e) => e.outerHTML)"),
-    )
+    settled(page)
+    first = drawn(page)
     other = browser.new_page(viewport={"width": 1440, "height": 900})
     other.goto(page.url)
     settled(other)
-    again = (
-        shown(other),
-        other.locator("main svg").evaluate_all("(all) => all.map((e) => e.outerHTML)"),
-    )
-    assert again[0] == first[0]
+    assert drawn(other) == first
     other.close()
+    with answered(page):
+        page.get_by_role("radio", name="6", exact=True).first.click()
+    assert drawn(page) != first
 
 
 # The others
@@ -372,6 +375,20 @@ def test_tables_fit_a_phone(phone, address):
     settled(phone)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     shot(phone, "tables-phone")
+
+
+def test_another_model_forgets_what_only_the_first_could_mean(page, two_models):
+    page.goto(f"{two_models}?view=experts&{FOUR}&axes=0%2C5&colour=size")
+    settled(page)
+    with answered(page):
+        page.get_by_label("Model").select_option("00000-mine")
+    assert "model=00000-mine" in page.url
+    assert "axes" not in page.url
+    assert "colour" not in page.url
+    assert "digit%3D4" in page.url
+    page.get_by_role("navigation").get_by_role("link", name="Imagine").click()
+    settled(page)
+    expect(page.locator(".line-command")).to_contain_text("--model 00000-mine")
 
 
 # When things go wrong

@@ -2,7 +2,8 @@
  * The studio's page: it finds the models and the views, and keeps the page and its link the same.
  *
  * A view is a module `views/NAME.js` with `name`, `mount(root, context)` and, if it has styles of its
- * own, their address as `styles`. It is mounted for one model and told of every change of the link by
+ * own, their address as `styles`; `ofOneModel` names the parameters of the link that would mean
+ * nothing to another model. It is mounted for one model and told of every change of the link by
  * `update(state)`. Which views there are is what the server says; nothing here knows any of them.
  */
 
@@ -17,9 +18,6 @@ import { flag, freshSeed, Link, seedOf } from "./state.js";
 import * as theme from "./theme.js";
 
 const FIRST = { description: "digit=4, size=big", seed: "7" };
-
-/** What the link says of one model and means nothing to another. */
-const OF_ONE_MODEL = "picture start_picture end_picture keep colour axes left right".split(" ");
 
 /** A view's module, once its styles are there. */
 async function loadView(name) {
@@ -201,7 +199,8 @@ class Studio {
     const { vocabulary } = this.house.models.find((one) => one.name === name);
     const known = (text) => (text === undefined ? null : write(read(text, vocabulary), vocabulary));
     const { description, end } = this.link.state;
-    const forgotten = Object.fromEntries(OF_ONE_MODEL.map((parameter) => [parameter, null]));
+    const theirs = [...this.modules.values()].flatMap((module) => module.ofOneModel ?? []);
+    const forgotten = Object.fromEntries(theirs.map((parameter) => [parameter, null]));
     this.change(
       { ...forgotten, model: name, description: known(description), end: known(end) },
       { push: true },

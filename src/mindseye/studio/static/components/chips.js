@@ -1,5 +1,6 @@
 /** Words to choose from: one row of chips for each attribute, "any" first. */
 
+import { read } from "../concept.js";
 import { h, unique } from "../dom.js";
 
 /** A row of chips, one of which is chosen; arrow keys move the choice. */
@@ -88,4 +89,14 @@ export function conceptEditor({ vocabulary, said, onChange }) {
       for (const [name, row] of rows) row.show(words[name]);
     },
   };
+}
+
+/** The editor of the link's description; `show(words)` when the link changes. */
+export function linkEditor(context) {
+  const { vocabulary } = context.model;
+  return conceptEditor({
+    vocabulary,
+    said: read(context.state.description, vocabulary),
+    onChange: (said) => context.describe(said),
+  });
 }

@@ -49,6 +49,19 @@ export function segmented({ label, options, chosen, onChange }) {
   return { element, show };
 }
 
+/** A range without a field around it, from 0 to some steps, that goes smoothly. */
+export function bareRange(label, value = 0, look = "") {
+  return h("input", {
+    type: "range",
+    class: `range ${look}`.trim(),
+    min: 0,
+    max: 8,
+    step: "any",
+    value,
+    "aria-label": label,
+  });
+}
+
 /** A slider that says its value; `onInput` while it moves, `onChange` when it rests. */
 export function slider({ label, least, most, step, value, format = String, onChange, onInput }) {
   const id = unique("slider");

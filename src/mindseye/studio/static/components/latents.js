@@ -2,6 +2,7 @@
 
 import { spoken } from "../concept.js";
 import { compact, h } from "../dom.js";
+import { bareRange } from "./controls.js";
 import { morph, Strips } from "./strip.js";
 
 /**
@@ -18,15 +19,7 @@ export function latentRows(context, look) {
   let now = { answer: null, pictures: null };
 
   function beside(row) {
-    const range = h("input", {
-      type: "range",
-      class: "range",
-      min: 0,
-      max: 8,
-      step: "any",
-      value: 4,
-      "aria-label": `latent z${row + 1}`,
-    });
+    const range = bareRange(`latent z${row + 1}`, 4);
     range.addEventListener("input", () => go(row, Number(range.value)));
     ranges[row] = range;
     return h(

@@ -2,7 +2,7 @@
 
 import { spoken } from "../concept.js";
 import { h } from "../dom.js";
-import { button } from "./controls.js";
+import { bareRange, button } from "./controls.js";
 import { icon } from "./icons.js";
 import { morph, Strips } from "./strip.js";
 
@@ -14,26 +14,10 @@ const still = window.matchMedia("(prefers-reduced-motion: reduce)");
  */
 export function wayRows(context, look) {
   const { model } = context;
-  const range = h("input", {
-    type: "range",
-    class: "range",
-    min: 0,
-    max: 8,
-    step: "any",
-    value: 0,
-    "aria-label": "Where on the way",
-  });
+  const range = bareRange("Where on the way");
   const play = button({ sign: "play", title: "Play", onClick: toggle, disabled: true });
   const scrubber = h("div", { class: "scrubber" }, play, range);
-  const below = h("input", {
-    type: "range",
-    class: "range strip-range",
-    min: 0,
-    max: 8,
-    step: "any",
-    value: 0,
-    "aria-label": "Where on the way, below the rows",
-  });
+  const below = bareRange("Where on the way, below the rows", 0, "strip-range");
   const strips = new Strips({
     label: "The way between; arrow keys go to another row or step",
     onPick: pick,

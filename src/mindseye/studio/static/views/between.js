@@ -15,6 +15,7 @@ import { flag, seedOf, unless, whole } from "../state.js";
 
 export const name = "between";
 export const styles = new URL("between.css", import.meta.url).href;
+export const ofOneModel = ["start_picture", "end_picture"];
 
 /** The other end if the link has none: the first attribute gets the value half-way round. */
 function otherEnd(description, vocabulary) {

@@ -16,6 +16,7 @@ import { seedOf } from "../state.js";
 
 export const name = "describe";
 export const styles = new URL("describe.css", import.meta.url).href;
+export const ofOneModel = ["picture", "keep"];
 
 const VARIATIONS = 18;
 
@@ -214,7 +215,7 @@ export function mount(root, context) {
         h(
           "figcaption",
           {},
-          h("span", { text: description.replace(/\w+=/g, "").replaceAll(", ", " · ") }),
+          h("span", { text: description }),
           h("span", { class: "number label", text: `distance ${distance.toFixed(2)}` }),
         ),
       );

@@ -1,6 +1,6 @@
 /** Experts: each word is a Gaussian, and the belief in a description is their product. */
 
-import { conceptEditor } from "../components/chips.js";
+import { linkEditor } from "../components/chips.js";
 import { check, picker, segmented } from "../components/controls.js";
 import { block, frame, heading } from "../components/frame.js";
 import { hue, plane } from "../components/plane.js";
@@ -12,6 +12,7 @@ import { flag, unless } from "../state.js";
 
 export const name = "experts";
 export const styles = new URL("experts.css", import.meta.url).href;
+export const ofOneModel = ["axes", "colour"];
 
 /** Which plane: what the words tell apart, where pictures vary most, or two latents. */
 function axesControl(context) {
@@ -65,11 +66,7 @@ export function mount(root, context) {
   const names = model.vocabulary.map((attribute) => attribute.name);
   const colourOf = (word) => hue(names.indexOf(word.attribute));
   const view = frame(name);
-  const editor = conceptEditor({
-    vocabulary: model.vocabulary,
-    said: read(context.state.description, model.vocabulary),
-    onChange: (said) => context.describe(said),
-  });
+  const editor = linkEditor(context);
   const axes = axesControl(context);
   const drawn = plane(colourOf);
   const head = heading();

@@ -1,6 +1,6 @@
 /** Hierarchy: a concept, those with one word less above it, those with one word more below it. */
 
-import { conceptEditor } from "../components/chips.js";
+import { linkEditor } from "../components/chips.js";
 import { block, frame, heading } from "../components/frame.js";
 import { openSwitch } from "../components/openness.js";
 import { redrawer } from "../components/redraw.js";
@@ -173,11 +173,7 @@ function grouped(nodes) {
 export function mount(root, context) {
   const { model } = context;
   const view = frame(name);
-  const editor = conceptEditor({
-    vocabulary: model.vocabulary,
-    said: read(context.state.description, model.vocabulary),
-    onChange: (said) => context.describe(said),
-  });
+  const editor = linkEditor(context);
   const seed = linkSeed(context);
   const open = openSwitch(context);
   const head = heading();

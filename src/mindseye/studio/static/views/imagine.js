@@ -1,6 +1,6 @@
 /** Imagine: say some words, and look at pictures that show them and differ in all the rest. */
 
-import { conceptEditor } from "../components/chips.js";
+import { linkEditor } from "../components/chips.js";
 import { button, segmented, slider } from "../components/controls.js";
 import { block, frame, heading } from "../components/frame.js";
 import { PictureGrid } from "../components/grid.js";
@@ -82,11 +82,7 @@ export function mount(root, context) {
   const { model } = context;
   const view = frame(name);
   const settings = drawing(context, settingsOf(context.state));
-  const editor = conceptEditor({
-    vocabulary: model.vocabulary,
-    said: read(context.state.description, model.vocabulary),
-    onChange: (said) => context.describe(said),
-  });
+  const editor = linkEditor(context);
   const meters = scoreMeters();
   const seen = seenColumns(model.vocabulary);
   const grid = new PictureGrid({

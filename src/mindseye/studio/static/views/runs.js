@@ -1,6 +1,6 @@
 /** Runs: what was trained, what is being trained, two models side by side, and tables of results. */
 
-import { conceptEditor } from "../components/chips.js";
+import { linkEditor } from "../components/chips.js";
 import { sections } from "../components/controls.js";
 import { block, frame, heading } from "../components/frame.js";
 import { linkSeed } from "../components/seed.js";
@@ -13,6 +13,7 @@ import { flag, seedOf, unless } from "../state.js";
 
 export const name = "runs";
 export const styles = new URL("runs.css", import.meta.url).href;
+export const ofOneModel = ["left", "right"];
 
 const TITLES = { training: "Runs", tables: "Tables" };
 const ABOUT = {
@@ -24,11 +25,7 @@ const ABOUT = {
 export function mount(root, context) {
   const { model } = context;
   const view = frame(name);
-  const editor = conceptEditor({
-    vocabulary: model.vocabulary,
-    said: read(context.state.description, model.vocabulary),
-    onChange: (said) => context.describe(said),
-  });
+  const editor = linkEditor(context);
   const seed = linkSeed(context);
   const head = heading();
   const goings = status(view.stage);
