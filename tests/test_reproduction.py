@@ -183,7 +183,15 @@ def test_the_page_says_where_its_runs_were_trained(result):
     assert f"trained on {here['device']}, cuda (NVIDIA H200), commit" in page
     assert "abc1234" in page
     older = [{name: fact for name, fact in run.items() if name != "provenance"} for run in runs]
-    assert "trained on" not in markdown({**result, "runs": older})
+    assert "trained on" not in markdown({**result, "runs": older, "planes": []})
+
+
+def test_the_page_says_where_its_planes_were_trained(result, folder):
+    assert result["planes"]
+    for plane in result["planes"]:
+        assert plane["provenance"] == runs.Run(folder / plane["run"]).provenance
+    planes = [{**result["planes"][0], "provenance": {"device": "elsewhere", "commit": "abc1234"}}]
+    assert "elsewhere" in markdown({**result, "planes": planes})
 
 
 def test_the_html_needs_nothing_but_itself(result, folder):

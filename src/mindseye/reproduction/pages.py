@@ -94,7 +94,8 @@ def opening(result: dict[str, Any]) -> str:
 
 def _trained(result: dict[str, Any]) -> str:
     """What the runs say about where they come from: a run may be older than its table."""
-    known = [made for run in result["runs"] if (made := run.get("provenance"))]
+    runs = [*result["runs"], *result.get("planes", ())]
+    known = [made for run in runs if (made := run.get("provenance"))]
     devices, commits = ({made[fact] for made in known} for fact in ("device", "commit"))
     if not known:
         return ""

@@ -142,6 +142,7 @@ class _Work:
             "observers": observers,
             "entries": list(entries(self.plan, self.scores)),
             "runs": [self._facts(key, i) for key in self.runs for i in range(len(self.plan.seeds))],
+            "planes": [self._origin(run) for run in planes],
             "pictures": pictures,
             "seconds": round(self.clock.seconds, 1),
             "provenance": provenance(self.device),
@@ -178,14 +179,20 @@ class _Work:
             "split": key[0],
             "family": key[1],
             "seed": run.recipe.training.seed,
-            "recipe": run.recipe.name,
+            **self._origin(run),
             "digest": run.recipe.digest,
             "steps": run.recipe.training.steps,
             "rollbacks": rollbacks_of(run),
-            "run": self._relative(run),
-            "provenance": run.provenance,
             "training seconds": round(run.seconds, 1),
             "scoring seconds": {c: self.scores[*key, c][i]["seconds"] for c in columns},
+        }
+
+    def _origin(self, run: Run) -> dict[str, Any]:
+        """Where a run is, what it was made of and by what."""
+        return {
+            "recipe": run.recipe.name,
+            "run": self._relative(run),
+            "provenance": run.provenance,
         }
 
     def _relative(self, run: Run) -> str:
