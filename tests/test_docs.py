@@ -1,7 +1,6 @@
 """Pages that cannot drift: what they show runs, what they name exists, what exists is named."""
 
 import ast
-import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -47,13 +46,8 @@ def ids(path: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def generate():
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def generate(script):
+    return script("docs/generate.py")
 
 
 @pytest.fixture(scope="module")

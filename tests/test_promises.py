@@ -1,25 +1,9 @@
 """What is promised about speed, by a short sample of the benchmarks; ratios only, in one run."""
 
-import importlib.util
 import statistics
-import sys
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 import torch
-
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-
-
-def benchmark(name: str) -> ModuleType:
-    """A script of the benchmarks as a module."""
-    spec = importlib.util.spec_from_file_location(f"_benchmark_{name}", BENCHMARKS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
@@ -32,14 +16,14 @@ def one_thread(monkeypatch):
     torch.set_num_threads(before)
 
 
-def test_help_does_not_wait_for_torch():
-    cold_start = benchmark("cold_start")
+def test_help_does_not_wait_for_torch(script):
+    cold_start = script("benchmarks/cold_start.py")
     assert "torch" not in cold_start.modules_of_help()
     assert min(cold_start.cost(cold_start.HELP).cpu for _ in range(3)) <= 0.5
 
 
-def test_a_first_picture_takes_little_longer_than_importing_torch(one_thread, tmp_path):
-    cold_start = benchmark("cold_start")
+def test_a_first_picture_takes_little_longer_than_importing_torch(script, one_thread, tmp_path):
+    cold_start = script("benchmarks/cold_start.py")
     picture = tmp_path / "four.png"
     imagine = cold_start.imagining("mnist-a", picture)
     rounds = (cold_start.ratio(imagine, cold_start.TORCH) for _ in range(3))
@@ -47,8 +31,8 @@ def test_a_first_picture_takes_little_longer_than_importing_torch(one_thread, tm
     assert picture.stat().st_size > 0
 
 
-def test_the_training_loop_is_about_as_fast_as_one_written_by_hand(one_thread):
-    training = benchmark("training")
+def test_the_training_loop_is_about_as_fast_as_one_written_by_hand(script, one_thread):
+    training = script("benchmarks/training.py")
     contest = training.contest_of("mnist-a/telbo-lean", block=5, source="digits", batch_size=16)
     assert training.difference(contest) < 1e-5
     ours, by_hand = training.measure(contest, rounds=9)

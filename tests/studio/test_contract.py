@@ -1,8 +1,5 @@
 """The promise of /api/openapi.json, tried with what a fuzzer makes up."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 import schemathesis
 
@@ -28,15 +25,9 @@ ROUTES = [
 
 
 @pytest.fixture(scope="module")
-def fuzz():
+def fuzz(script):
     """The benchmark that tries many thousands of requests; here it tries a few."""
-    file = Path(__file__).parents[2] / "benchmarks" / "fuzz_studio.py"
-    found = importlib.util.spec_from_file_location("fuzz_studio", file)
-    assert found
-    assert found.loader
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
+    return script("benchmarks/fuzz_studio.py")
 
 
 @pytest.fixture(scope="module")
