@@ -156,9 +156,7 @@ def _facts(run: Run) -> dict[str, str | float | None]:
     try:
         (facts,) = compare_runs([run])
         return _Facts.validate_python({k: v for k, v in facts.items() if k != "name"})
-    except (
-        Exception
-    ):  # a folder of somebody's: whatever is the matter with it, the others are shown
+    except Exception:  # whatever is the matter with somebody's folder, the others are shown
         return {"state": "damaged"}
 
 
