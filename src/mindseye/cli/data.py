@@ -53,8 +53,8 @@ def get(
 
 @data.command()
 def prepare(
-    name: Annotated[str, typer.Argument(help="A data set: mnist-a or mnist-2bit.")] = "mnist-a",
-    source: Annotated[str, typer.Option(help="Digits to draw: mnist, digits or auto.")] = "auto",
+    name: Annotated[str, typer.Argument(help="A data set, such as mnist-a.")] = "mnist-a",
+    source: Annotated[str, typer.Option(help="Where it comes from: mnist, digits …")] = "auto",
     compositional: Annotated[
         bool, typer.Option("--compositional", help="Hold combinations out too.")
     ] = False,
@@ -64,7 +64,8 @@ def prepare(
 ) -> None:
     """Check that a data set can be made, and say what its parts hold.
 
-    Pictures are rendered when they are needed: there is nothing else to prepare.
+    Most pictures are drawn when they are needed, and nothing else is to prepare; the file of
+    dSprites is unpacked here.
 
     \b
     mindseye data prepare mnist-a --compositional
@@ -81,11 +82,11 @@ def prepare(
 
 @data.command()
 def preview(
-    name: Annotated[str, typer.Argument(help="A data set: mnist-a or mnist-2bit.")] = "mnist-a",
+    name: Annotated[str, typer.Argument(help="A data set, such as mnist-a.")] = "mnist-a",
     concept: Annotated[str, typer.Option(help="Only pictures of a description.")] = "",
     n: Annotated[int, typer.Option("-n", "--n", min=1, max=1000, help="How many.")] = 24,
     part: Annotated[str, typer.Option(help="train, validation, test or observer.")] = "train",
-    source: Annotated[str, typer.Option(help="Digits to draw: mnist, digits or auto.")] = "auto",
+    source: Annotated[str, typer.Option(help="Where it comes from: mnist, digits …")] = "auto",
     seed: Seed = 0,
     folder: DataFolder = None,
     out: Annotated[str | None, typer.Option(help="Where the picture goes.")] = None,

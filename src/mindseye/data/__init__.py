@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from mindseye.data.batch import Batch, Dataset
+from mindseye.data.batch import ENDLESS, Batch, Dataset
+from mindseye.data.bsds import Bsds
+from mindseye.data.dsprites import DSprites
 from mindseye.data.mnist_2bit import Mnist2Bit
 from mindseye.data.mnist_a import MnistA
-from mindseye.data.sources import Sources, digits, mnist, resolved, sources
-from mindseye.data.splits import PARTS
+from mindseye.data.mnist_dynamic import Mnist
+from mindseye.data.mnist_static import MnistStatic
+from mindseye.data.omniglot import Omniglot
+from mindseye.data.sources import Sources, digits, mnist, sources
 from mindseye.errors import UsageError, did_you_mean, listed
 
 __all__ = [
     "DATASETS",
+    "ENDLESS",
     "Batch",
+    "Bsds",
+    "DSprites",
     "Data",
     "Dataset",
+    "Mnist",
     "Mnist2Bit",
     "MnistA",
+    "MnistStatic",
+    "Omniglot",
     "Sources",
     "describe_parts",
     "digits",
@@ -26,7 +36,15 @@ __all__ = [
     "sources",
 ]
 
-DATASETS = {"mnist-a": MnistA, "mnist-2bit": Mnist2Bit}
+DATASETS = {
+    "mnist-a": MnistA,
+    "mnist-2bit": Mnist2Bit,
+    "mnist": Mnist,
+    "mnist-static": MnistStatic,
+    "omniglot": Omniglot,
+    "bsds": Bsds,
+    "dsprites": DSprites,
+}
 
 
 @dataclass(frozen=True)
@@ -34,22 +52,28 @@ class Data:
     """Which data set, and how it is divided."""
 
     name: str = "mnist-a"
-    """A data set: mnist-a or mnist-2bit."""
+    """A data set: mnist-a, mnist-2bit, mnist, mnist-static, omniglot, bsds or dsprites."""
 
     source: str = "auto"
-    """Digits to draw: mnist, digits (scikit-learn's, offline) or auto (mnist if it is there)."""
+    """Where it comes from: mnist, digits (scikit-learn's, offline) …; auto takes what is there."""
 
     compositional: bool = False
     """Whether combinations of attributes are held out too."""
 
     split_seed: int = 0
-    """Chooses which sources and combinations are held out."""
+    """Chooses which sources and combinations are held out, and which pictures are described."""
 
     replications: int = 0
     """Pictures of every source digit; 0 for no end of them (the paper has 10)."""
 
     labelled: float = 1.0
     """The share of training pictures whose description is known."""
+
+    labels: int = 0
+    """How many training pictures have a known description, in all; 0 to go by labelled."""
+
+    binarise: str = "auto"
+    """Pixels drawn anew each time (dynamic), once (static) or not at all (none); auto: as usual."""
 
     def __post_init__(self) -> None:
         if self.name not in DATASETS:
@@ -61,24 +85,44 @@ class Data:
             raise UsageError(f"`labelled={self.labelled}` is not a share between 0 and 1.")
         if self.replications < 0:
             raise UsageError(f"`replications={self.replications}` is negative; use 0 for no end.")
+        if self.labels < 0:
+            raise UsageError(f"`labels={self.labels}` is negative; use 0 to go by `labelled`.")
 
     def resolved(self, folder: str | None = None) -> Data:
-        """The same data with `auto` replaced by the digits it means here."""
-        return replace(self, source=resolved(self.source, folder))
+        """The same data with `auto` replaced by the source it means here."""
+        return replace(self, source=DATASETS[self.name].resolved(self.source, folder))
 
     def open(self, part: str = "train", *, seed: int = 0, folder: str | None = None) -> Dataset:
-        """A part of the data set, its sources read from disk."""
-        return DATASETS[self.name](
-            sources(self.source, folder),
-            part,
-            compositional=self.compositional,
-            split_seed=self.split_seed,
-            replications=self.replications,
-            labelled=self.labelled if part == "train" else 1.0,
-            seed=seed,
-        )
+        """A part of the data set, its sources read from disk.
+
+        Arguments:
+            part: train, validation or test; data sets that render pictures also have an observer.
+            seed: Chooses the order of the pictures and their noise.
+            folder: Where its files are; the usual places by default.
+        """
+        kind = DATASETS[self.name]
+        self._check()
+        options = {name: getattr(self, name) for name in kind.settings}
+        if part != "train":  # descriptions are hidden in training only
+            options |= {k: v for k, v in _EVERYTHING_SAID.items() if k in options}
+        return kind.read(self.source, part, folder, seed=seed, **options)
+
+    def _check(self) -> None:
+        """Refuse a field that means nothing for this data set."""
+        settings = DATASETS[self.name].settings
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name not in ("name", "source", *settings) and value != field.default:
+                raise UsageError(
+                    f"`data.{field.name}={value!r}` means nothing for {self.name!r}.",
+                    f"Leave it at {field.default!r}; it has {listed(['source', *settings])}.",
+                )
+
+
+_EVERYTHING_SAID: dict[str, Any] = {"labelled": 1.0, "labels": 0}
 
 
 def describe_parts(data: Data, folder: str | None = None) -> list[dict[str, Any]]:
     """What every part of a data set holds, as rows of a table."""
-    return [{"part": part} | data.open(part, folder=folder).facts() for part in PARTS]
+    parts = DATASETS[data.name].parts
+    return [{"part": part} | data.open(part, folder=folder).facts() for part in parts]

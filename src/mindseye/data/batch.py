@@ -11,7 +11,10 @@ from torch import Tensor
 from mindseye.concepts import Concept, Vocabulary
 from mindseye.labels import Labels
 
-__all__ = ["Batch", "Dataset"]
+__all__ = ["ENDLESS", "Batch", "Dataset"]
+
+ENDLESS = 2**40
+"""The count of a data set whose pictures never come to an end."""
 
 
 class Batch(NamedTuple):
@@ -29,6 +32,9 @@ class Dataset(Protocol):
 
     vocabulary: Vocabulary
     shape: tuple[int, int, int]
+    parts: tuple[str, ...]
+    count: int
+    """How many different pictures the part has; `ENDLESS` for no end of them."""
 
     def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
         """Training batch number `step`, or `count` from there on, one behind the other."""
@@ -44,6 +50,10 @@ class Dataset(Protocol):
 
     def pictures_of_each(self, concepts: Sequence[Concept], n: int, seeds: Sequence[int]) -> Tensor:
         """The pictures of every concept with its seed, all at once, `(Q, n, C, H, W)`."""
+        ...
+
+    def mean(self) -> Tensor:
+        """The mean picture of the part before it is binarised, float32 of `shape`."""
         ...
 
     def facts(self) -> dict[str, Any]:

@@ -10,30 +10,29 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
-from mindseye.concepts import Attribute, Concept, Vocabulary
-from mindseye.data.batch import Batch
-from mindseye.data.sources import Sources
-from mindseye.data.splits import source_split
+from mindseye.concepts import Attribute, Vocabulary
+from mindseye.data.batch import ENDLESS, Batch
+from mindseye.data.epochs import positions
+from mindseye.data.sources import Sources, resolved, sources
+from mindseye.data.splits import PARTS, source_split
+from mindseye.data.stored import Stored
 from mindseye.errors import UsageError
-from mindseye.labels import Labels, encode
-from mindseye.randomness import integers, keys, keys_of_each, pixel_uniforms, uniforms
+from mindseye.randomness import integers, keys, uniforms
 
 __all__ = ["VOCABULARY", "Mnist2Bit"]
-
-ENDLESS = 2**40
 
 VOCABULARY = Vocabulary(
     [Attribute("parity", ["even", "odd"]), Attribute("magnitude", ["small", "large"])]
 )
 
 
-class Mnist2Bit:
+class Mnist2Bit(Stored):
     """Digits with their parity and their magnitude.
 
     Arguments:
@@ -47,7 +46,9 @@ class Mnist2Bit:
     """
 
     vocabulary = VOCABULARY
-    shape = (1, 28, 28)
+    parts = PARTS
+    settings = ("compositional", "split_seed", "replications", "labelled")
+    resolved = staticmethod(resolved)
 
     def __init__(
         self,
@@ -63,36 +64,21 @@ class Mnist2Bit:
         if compositional:
             raise UsageError("`mnist-2bit` has four concepts; `compositional` must be false.")
         index = source_split(len(sources.images), part, split_seed)
-        self.part, self.labelled, self.seed = part, labelled, seed
-        self.images, self.digits = sources.images[index].contiguous(), sources.digits[index]
-        if not len(self.images):
+        if not len(index):
             raise UsageError(f"`part={part!r}` has no source digits; give more than a few sources.")
+        self.digits, self.labelled = sources.digits[index], labelled
+        super().__init__(sources.images[index], codes_of(self.digits), part, seed=seed)
         self.count = len(self.images) * replications or ENDLESS
+
+    @classmethod
+    def read(cls, source: str, part: str, folder: str | Path | None = None, **options: Any) -> Self:
+        """A part of the digits of a name: mnist, digits or auto."""
+        return cls(sources(source, folder), part, **options)
 
     def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
         """Training batch number `step`: pictures drawn at random with replacement."""
-        rows = step * size + torch.arange(count * size, device=self.images.device)
+        rows = positions(step, size, count, self.images.device)
         return self.examples(integers(keys(self.seed, rows, "order"), self.count))
-
-    def examples(self, index: Tensor) -> Batch:
-        """The pictures of some indices: the same alone or together."""
-        source = index % len(self.images)
-        key = keys(self.seed, index, self.part)
-        codes = codes_of(self.digits[source])
-        said = uniforms(key, 1) < self.labelled
-        return Batch(self._binarised(source, key), Labels(codes, said.expand(codes.shape)))
-
-    def pictures_of(self, concept: Concept, n: int, seed: int) -> Tensor:
-        """Real pictures of a concept: sources of the part that fit it."""
-        return self.pictures_of_each([concept], n, [seed])[0]
-
-    def pictures_of_each(self, concepts: Sequence[Concept], n: int, seeds: Sequence[int]) -> Tensor:
-        """The pictures of every concept with its seed, all at once, `(Q, n, C, H, W)`."""
-        key = keys_of_each(seeds, n, f"real {self.part}", self.images.device)
-        fits = [self._fitting(concept) for concept in concepts]
-        pairs = zip(fits, key, strict=True)
-        source = torch.cat([fit[integers(some, len(fit))] for fit, some in pairs])
-        return self._binarised(source, key.flatten()).unflatten(0, key.shape)
 
     def facts(self) -> dict[str, Any]:
         """How many sources, combinations and pictures there are, and of which digits."""
@@ -105,22 +91,14 @@ class Mnist2Bit:
             ),
         }
 
-    def to(self, device: torch.device | str) -> Mnist2Bit:
+    def to(self, device: torch.device | str) -> Self:
         """Move the sources."""
-        self.images, self.digits = self.images.to(device), self.digits.to(device)
-        return self
+        self.digits = self.digits.to(device)
+        return super().to(device)
 
-    def _fitting(self, concept: Concept) -> Tensor:
-        """The sources that a concept describes."""
-        said = encode([concept], self.images.device)
-        fits = ((codes_of(self.digits) == said.codes) | ~said.observed).all(1).nonzero()[:, 0]
-        if not len(fits):
-            raise UsageError(f"`part={self.part!r}` has no source of {concept}.")
-        return fits
-
-    def _binarised(self, source: Tensor, key: Tensor) -> Tensor:
-        grey = self.images.index_select(0, source).float().div_(255)
-        return pixel_uniforms(key, 28 * 28).view_as(grey).lt_(grey)[:, None]
+    def _said(self, source: Tensor, index: Tensor) -> Tensor:
+        """Whether the descriptions of some pictures are known: another choice each time."""
+        return uniforms(keys(self.seed, index, self.part), 1)[:, 0] < self.labelled
 
 
 def codes_of(digits: Tensor) -> Tensor:

@@ -26,16 +26,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
 from torch.nn.functional import grid_sample
 
 from mindseye.concepts import Attribute, Concept, Vocabulary
-from mindseye.data.batch import Batch
-from mindseye.data.sources import Sources
-from mindseye.data.splits import combinations, compositional_split, source_split
+from mindseye.data.averages import mean_picture
+from mindseye.data.batch import ENDLESS, Batch
+from mindseye.data.canvas import paste, portions
+from mindseye.data.sources import Sources, resolved, sources
+from mindseye.data.splits import PARTS, combinations, compositional_split, source_split
 from mindseye.errors import UsageError
 from mindseye.labels import Labels, encode
 from mindseye.randomness import integers, keys, keys_of_each, pixel_uniforms, uniforms
@@ -43,7 +46,6 @@ from mindseye.randomness import integers, keys, keys_of_each, pixel_uniforms, un
 __all__ = ["VOCABULARY", "Geometry", "MnistA", "place", "render"]
 
 CANVAS, SOURCE, WINDOW = 64, 28, 40
-ENDLESS = 2**40
 
 VOCABULARY = Vocabulary(
     [
@@ -79,7 +81,7 @@ def render(sources: Tensor, geometry: Geometry, key: Tensor | None = None) -> Te
     Without keys the canvases hold the grey values themselves, the probabilities of ink.
     """
     canvas = torch.zeros(len(sources), 1, CANVAS, CANVAS, device=sources.device)
-    for part in _parts(canvas):
+    for part in portions(canvas):
         some = Geometry(*(field[part] for field in geometry))
         _draw(canvas[part], sources[part], some, None if key is None else key[part])
     return canvas
@@ -102,6 +104,9 @@ class MnistA:
 
     vocabulary = VOCABULARY
     shape = (1, CANVAS, CANVAS)
+    parts = PARTS
+    settings = ("compositional", "split_seed", "replications", "labelled")
+    resolved = staticmethod(resolved)
 
     def __init__(
         self,
@@ -126,6 +131,11 @@ class MnistA:
         if not len(self.images):
             raise UsageError(f"`part={part!r}` has no source digits; give more than a few sources.")
         self.count = len(self.images) * replications or ENDLESS
+
+    @classmethod
+    def read(cls, source: str, part: str, folder: str | Path | None = None, **options: Any) -> Self:
+        """A part rendered from the digits of a name: mnist, digits or auto."""
+        return cls(sources(source, folder), part, **options)
 
     def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
         """Training batch number `step`: pictures drawn at random with replacement."""
@@ -166,6 +176,10 @@ class MnistA:
                 map(str, self.digits.bincount(minlength=10).tolist())
             ),
         }
+
+    def mean(self) -> Tensor:
+        """The mean picture, nearly: that of many examples."""
+        return mean_picture(self.examples, self.count, self.images.device)
 
     def to(self, device: torch.device | str) -> MnistA:
         """Move the sources; pictures are rendered where the sources are."""
@@ -276,12 +290,6 @@ def _smooth(sources: Tensor, scale: Tensor) -> Tensor:
     return weights @ (sources.float() / 255) @ weights.mT
 
 
-def _parts(canvas: Tensor) -> list[slice]:
-    """What to draw at once: all on a GPU, as much as its caches hold on a CPU."""
-    step = 256 if canvas.device.type == "cpu" else max(len(canvas), 1)
-    return [slice(start, start + step) for start in range(0, len(canvas), step)]
-
-
 def _draw(canvas: Tensor, sources: Tensor, geometry: Geometry, key: Tensor | None) -> None:
     """Draw sources on empty canvases."""
     scale = _whole_scale(geometry)
@@ -289,7 +297,7 @@ def _draw(canvas: Tensor, sources: Tensor, geometry: Geometry, key: Tensor | Non
     grid = _grid(geometry._replace(scale=scale), row, column)
     grey = grid_sample(_smooth(sources, scale)[:, None], grid, align_corners=False).clamp_(0, 1)
     window = grey if key is None else pixel_uniforms(key, WINDOW**2).view_as(grey).lt_(grey)
-    _paste(window, canvas, row, column)
+    paste(window, canvas, row, column)
 
 
 def _corner(centre: Tensor) -> Tensor:
@@ -309,13 +317,6 @@ def _grid(geometry: Geometry, row: Tensor, column: Tensor) -> Tensor:
     down = (pixel + (row - geometry.row)[:, None]) * (1j * back)
     points = right.to(torch.complex64)[:, None, :] + down.to(torch.complex64)[:, :, None]
     return torch.view_as_real(points)
-
-
-def _paste(window: Tensor, canvas: Tensor, row: Tensor, column: Tensor) -> None:
-    """Put windows `(B, 1, 40, 40)` on canvases `(B, 1, 64, 64)`, line by line."""
-    first = torch.arange(len(window), device=row.device) * CANVAS**2 + row * CANVAS + column
-    lines = first[:, None] + torch.arange(WINDOW, device=row.device) * CANVAS  # (B, 40)
-    canvas.view(-1).unfold(0, WINDOW, 1).index_copy_(0, lines.view(-1), window.view(-1, WINDOW))
 
 
 def _by_digit(every: Tensor) -> tuple[Tensor, Tensor]:

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate, pad
 
+from mindseye.data.places import cache, places
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.files import explained, write_bytes
 
@@ -34,6 +35,7 @@ __all__ = [
     "digits",
     "download_mnist",
     "mnist",
+    "mnist_halves",
     "resolved",
     "sources",
 ]
@@ -93,12 +95,15 @@ def mnist(folder: str | Path | None = None) -> Sources:
         folder: Where the four files are, gzipped or not. By default `$MINDSEYE_DATA`,
             `$MINDSEYE_DATA/mnist` and the user's cache are searched.
     """
+    return Sources(*map(torch.cat, zip(*mnist_halves(folder), strict=True)))
+
+
+def mnist_halves(folder: str | Path | None = None) -> tuple[Sources, Sources]:
+    """The same digits, those of the training set and those of the test set apart."""
     place = _found(folder)
     if place is None:
         raise DataError(f"MNIST was not found in {_seen(folder)}.", _HINT)
-    parts = [_part(place, name) for name in ("train", "t10k")]
-    images, labels = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return Sources(torch.from_numpy(images), torch.from_numpy(labels.astype(np.int64)))
+    return _part(place, "train"), _part(place, "t10k")
 
 
 def digits() -> Sources:
@@ -128,7 +133,7 @@ def download_mnist(
     Returns:
         The folder.
     """
-    folder = _cache() if folder is None else Path(folder)
+    folder = cache("mnist") if folder is None else Path(folder)
     for name, checksum in checksums.items():
         if not _whole(_path(folder, name), checksum):
             data = _fetched(f"{name}.gz", checksum, mirrors, progress or _silent)
@@ -154,18 +159,6 @@ _HINT = (
 _MAX_BYTES = 64 * 2**20  # the largest file of MNIST has 45 MiB
 
 
-def _cache() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(os.path.expanduser(home)) / "mindseye" / "mnist"
-
-
-def _places(folder: str | Path | None) -> list[Path]:
-    if folder is not None:
-        return [Path(folder)]
-    data = os.path.expanduser(os.environ.get("MINDSEYE_DATA", ""))
-    return [*([Path(data), Path(data) / "mnist"] if data else []), _cache()]
-
-
 def _path(folder: Path, name: str) -> Path | None:
     """A file of MNIST, gzipped or not, or nothing."""
     candidates = (folder / f"{name}.gz", folder / name)
@@ -174,13 +167,15 @@ def _path(folder: Path, name: str) -> Path | None:
 
 def _found(folder: str | Path | None) -> Path | None:
     """The first place that holds all four files."""
-    return next((p for p in _places(folder) if all(_path(p, name) for name in CHECKSUMS)), None)
+    return next(
+        (p for p in places(folder, "mnist") if all(_path(p, name) for name in CHECKSUMS)), None
+    )
 
 
 def _seen(folder: str | Path | None) -> str:
     """The places searched, each with what it lacks if it holds some of the files."""
     words = []
-    for place in _places(folder):
+    for place in places(folder, "mnist"):
         lacking = [name for name in CHECKSUMS if _path(place, name) is None]
         partly = len(lacking) < len(CHECKSUMS)
         words.append(f"{place} (which lacks {' and '.join(lacking)})" if partly else f"{place}")
@@ -190,7 +185,7 @@ def _seen(folder: str | Path | None) -> str:
 # Reading them
 
 
-def _part(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _part(folder: Path, name: str) -> Sources:
     """The images and labels of the training (`train`) or the test set (`t10k`)."""
     images, path = _idx(folder, f"{name}-images-idx3-ubyte", dimensions=3)
     labels, label_path = _idx(folder, f"{name}-labels-idx1-ubyte", dimensions=1)
@@ -200,7 +195,7 @@ def _part(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
         raise DataError(f"{path} has {len(images)} images but {label_path} {len(labels)} labels.")
     if len(labels) and labels.max() > 9:
         raise DataError(f"{label_path} has the label {labels.max()}; expected 0 to 9.")
-    return images, labels
+    return Sources(torch.tensor(images), torch.tensor(labels, dtype=torch.int64))
 
 
 def _idx(folder: Path, name: str, dimensions: int) -> tuple[np.ndarray, Path]:
