@@ -21,6 +21,7 @@ from torch.types import _size
 from mindseye.kernels import wanted
 
 __all__ = [
+    "ONE",
     "DiagonalNormal",
     "detached",
     "diagonal_normal",
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 
-_ONE = torch.Size()
+ONE = torch.Size()
 """The shape of a single draw."""
 
 
@@ -45,12 +46,20 @@ class DiagonalNormal(Independent):
     def __init__(self, loc: Tensor, scale: Tensor):
         super().__init__(Normal(loc, scale, validate_args=False), 1, validate_args=False)
 
-    def rsample(self, sample_shape: _size = _ONE) -> Tensor:
+    def rsample(self, sample_shape: _size = ONE) -> Tensor:
         """Draws that are differentiable in mean and deviation; in few launches on a GPU."""
         if wanted(self.mean):
             noise = torch.randn(self._extended_shape(sample_shape), device=self.mean.device)
             return torch.addcmul(self.mean, self.stddev, noise)
         return super().rsample(sample_shape)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The log density, summed over the coordinates; in one launch on a GPU."""
+        if wanted(value) and value.dtype == self.mean.dtype == torch.float32:
+            from mindseye.kernels.gaussian import LogDensity
+
+            return LogDensity.apply(value, self.mean, self.stddev)
+        return super().log_prob(value)
 
     def expand(self, batch_shape: _size, _instance: None = None) -> Independent:
         """A view with a larger batch."""

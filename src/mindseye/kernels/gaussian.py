@@ -1,7 +1,8 @@
-r"""What is done to a few Gaussians a picture, in one launch each: bounding, and divergences.
+r"""What is done to a few Gaussians a picture, in one launch each: bounding, densities, divergences.
 
 `Bounded` splits features into means and log standard deviations, squeezed as `soft_bounded` does;
-`Divergence` is, summed over the last dimension,
+`LogDensity` is $\log \mathcal{N}(z; \mu, \sigma^2)$ and `Divergence`, both summed over the last
+dimension,
 
 $$ \mathrm{KL}(\mathcal{N}(\mu, \sigma^2) \,\|\, \mathcal{N}(m, s^2)) =
    \tfrac12 \Big( \tfrac{\sigma^2}{s^2} + \tfrac{(\mu - m)^2}{s^2} - 1 \Big)
@@ -17,7 +18,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["Bounded", "Divergence"]
+__all__ = ["Bounded", "Divergence", "LogDensity"]
 
 
 class Bounded(torch.autograd.Function):
@@ -47,6 +48,41 @@ class Bounded(torch.autograd.Function):
             d_loc.numel(), half, *ctx.ends, 256,
         )  # fmt: skip
         return out, None, None
+
+
+class LogDensity(torch.autograd.Function):
+    """Values `(..., D)` under Gaussians `(..., D)` to log densities `(...)`.
+
+    The Gaussians may lack leading sizes of the values; every index of those meets the same ones.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, loc: Tensor, scale: Tensor) -> Tensor:
+        """The log density, summed over the last dimension."""
+        value, loc, scale = value.contiguous(), loc.contiguous(), scale.contiguous()
+        size, out = value.shape[-1], value.new_empty(value.shape[:-1])
+        block = triton.next_power_of_2(size)
+        each = loc.numel() // size
+        _density[(out.numel(),)](value, loc, scale, out, size, each, block, num_warps=1)
+        ctx.save_for_backward(value, loc, scale)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of values, means and deviations."""
+        value, loc, scale = ctx.saved_tensors
+        size, each = value.shape[-1], loc.numel() // value.shape[-1]
+        out = value.new_empty(3, *value.shape)
+        _density_gradient[(gradient.numel(),)](
+            value, loc, scale, gradient.contiguous(), out, value.numel(), size, each,
+            triton.next_power_of_2(size), num_warps=1,
+        )  # fmt: skip
+        needed = ctx.needs_input_grad
+        return (
+            out[0] if needed[0] else None,
+            out[1].sum_to_size(loc.shape) if needed[1] else None,
+            out[2].sum_to_size(loc.shape) if needed[2] else None,
+        )
 
 
 class Divergence(torch.autograd.Function):
@@ -109,6 +145,33 @@ def _bound_gradient(features, d_loc, d_log, out, size, half, low, high, N: tl.co
     kind = out.dtype.element_ty
     tl.store(out + at, tl.load(d_loc + i, mask=i < size, other=0.0).to(kind), mask=i < size)
     tl.store(out + at + half, (d * (1.0 - t * t)).to(kind), mask=i < size)
+
+
+@triton.jit
+def _density(value, loc, scale, out, size, each, N: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, N)
+    inside = i < size
+    there = (row % each) * size + i
+    s = tl.load(scale + there, mask=inside, other=1.0)
+    far = tl.load(value + row.to(tl.int64) * size + i, mask=inside, other=0.0)
+    far = (far - tl.load(loc + there, mask=inside, other=0.0)) / s
+    log = -0.5 * far * far - tl.log(s) - 0.9189385332046727
+    tl.store(out + row, tl.sum(tl.where(inside, log, 0.0), 0))
+
+
+@triton.jit
+def _density_gradient(value, loc, scale, gradient, out, numbers, size, each, N: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, N)
+    inside = i < size
+    at, there = row.to(tl.int64) * size + i, (row % each) * size + i
+    g = tl.load(gradient + row)
+    s = tl.load(scale + there, mask=inside, other=1.0)
+    far = tl.load(value + at, mask=inside, other=0.0)
+    far = (far - tl.load(loc + there, mask=inside, other=0.0)) / s
+    pull = g * far / s
+    tl.store(out + at, -pull, mask=inside)
+    tl.store(out + numbers + at, pull, mask=inside)
+    tl.store(out + 2 * numbers + at, g * (far * far - 1.0) / s, mask=inside)
 
 
 @triton.jit

@@ -1,8 +1,8 @@
 """Tensors to tensors: the blocks every model is built from; no probability in here."""
 
 from mindseye.networks.attributes import AttributeTower, SymbolTower
-from mindseye.networks.convolutional import NETWORKS, ImageNetworks
-from mindseye.networks.dense import MLP, ParallelMLP
+from mindseye.networks.convolutional import NETWORKS, ImageNetworks, get_networks
+from mindseye.networks.dense import MLP, ParallelMLP, TanhMLP
 
 __all__ = [
     "MLP",
@@ -11,4 +11,6 @@ __all__ = [
     "ImageNetworks",
     "ParallelMLP",
     "SymbolTower",
+    "TanhMLP",
+    "get_networks",
 ]

@@ -8,6 +8,7 @@
          before the first convolution and unfolded after the last, so that no layer works at full
          resolution. Chosen by measurement: `benchmarks/networks.py`.
 `dense`  No convolutions, for small pictures such as MNIST's own (MNIST-2bit).
+`plain`, `tanh`  Those of disentanglement and of importance weighting: see `strided`.
 
 `paper`, `slim` and `lean` want square pictures of 64 pixels.
 """
@@ -22,10 +23,11 @@ from itertools import pairwise
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from mindseye.errors import UsageError
+from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.kernels import wanted
 from mindseye.networks.dense import MLP, initialised
 from mindseye.networks.normalised import BatchNormELU, Block, StridedConv
+from mindseye.networks.strided import PlainDecoder, PlainEncoder, TanhDecoder, TanhEncoder
 
 __all__ = [
     "NETWORKS",
@@ -35,6 +37,7 @@ __all__ = [
     "DenseEncoder",
     "FoldedDecoder",
     "ImageNetworks",
+    "get_networks",
 ]
 
 Shape = tuple[int, int, int]
@@ -202,7 +205,7 @@ class DenseDecoder(nn.Module):
 class ImageNetworks:
     """A matched encoder and decoder, and the sizes of the dense networks that go with them."""
 
-    encoder: Callable[[Shape, int], ConvEncoder | DenseEncoder]
+    encoder: Callable[[Shape, int], ConvEncoder | DenseEncoder | PlainEncoder | TanhEncoder]
     """Makes an encoder of pictures to flat `features` from (shape, width)."""
 
     decoder: Callable[[int, Shape, int], nn.Module]
@@ -240,7 +243,19 @@ NETWORKS: dict[str, ImageNetworks] = {
     "slim": ImageNetworks(_slim_encoder, DCGANDecoder, width=256, hidden=256, depth=2),
     "lean": ImageNetworks(_lean_encoder, FoldedDecoder, width=64, hidden=256, depth=2),
     "dense": ImageNetworks(DenseEncoder, DenseDecoder, width=512, hidden=512, depth=1),
+    "plain": ImageNetworks(PlainEncoder, PlainDecoder, width=32, hidden=256, depth=0),
+    "tanh": ImageNetworks(TanhEncoder, TanhDecoder, width=200, hidden=200, depth=0),
 }
+
+
+def get_networks(name: str) -> ImageNetworks:
+    """The pair of that name, or an error that names the near one."""
+    if name not in NETWORKS:
+        raise UsageError(
+            f"`networks={name!r}` is not known; expected {listed(NETWORKS)}.",
+            did_you_mean(name, NETWORKS),
+        )
+    return NETWORKS[name]
 
 
 def _expect_64(shape: Shape) -> None:

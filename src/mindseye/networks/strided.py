@@ -1,0 +1,127 @@
+"""Plain networks between pictures of any size and vectors: strided convolutions and ReLU, or tanh.
+
+`plain`  Convolutions of 4 by 4 with stride 2 until a side is at most 4, then a dense layer, and the
+         same way back. At 64 by 64 these are the networks that disentanglement is studied with
+         (Locatello et al., 2019): 32, 32, 64 and 64 channels and 256 units.
+`tanh`   Two dense tanh layers of 200 units each way (Burda et al., 2016).
+
+References:
+    Challenging Common Assumptions in the Unsupervised Learning of Disentangled Representations,
+    Locatello et al., 2019
+    https://arxiv.org/abs/1811.12359
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+from torch import Tensor, nn
+
+from mindseye.errors import UsageError
+from mindseye.networks.dense import TanhMLP
+
+__all__ = ["PlainDecoder", "PlainEncoder", "TanhDecoder", "TanhEncoder"]
+
+Shape = tuple[int, int, int]
+
+
+class TanhEncoder(nn.Sequential):
+    """Two dense tanh layers of the pixels.
+
+    Arguments:
+        shape: Channels, height and width of a picture.
+        width: Width of the layers.
+    """
+
+    def __init__(self, shape: Shape, width: int):
+        super().__init__(nn.Flatten(), TanhMLP([math.prod(shape), width, width]), nn.Tanh())
+        self.features = width
+
+
+class TanhDecoder(nn.Module):
+    """Two dense tanh layers, then the pixels.
+
+    Arguments:
+        latent: Size of the latent vector.
+        shape: Channels, height and width of a picture.
+        width: Width of the layers.
+    """
+
+    def __init__(self, latent: int, shape: Shape, width: int):
+        super().__init__()
+        self.shape = shape
+        self.mlp = TanhMLP([latent, width, width, math.prod(shape)])
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Map `(B, D)` to `(B, C, H, W)`."""
+        return self.mlp(z).view(len(z), *self.shape)
+
+
+class PlainEncoder(nn.Sequential):
+    """Strided convolutions, then a dense layer.
+
+    Arguments:
+        shape: Channels, height and width of a picture.
+        width: Channels of the first two convolutions; the others have twice as many.
+    """
+
+    def __init__(self, shape: Shape, width: int):
+        sides, channels = _sides(shape), _channels(shape, width)
+        layers: list[nn.Module] = []
+        for before, after in pairwise(channels):
+            layers += [nn.Conv2d(before, after, 4, 2, 1), nn.ReLU()]
+        flat = channels[-1] * math.prod(sides[-1])
+        super().__init__(*layers, nn.Flatten(), nn.Linear(flat, 8 * width), nn.ReLU())
+        self.features = 8 * width
+
+
+class PlainDecoder(nn.Module):
+    """Two dense layers, then transposed convolutions of stride 2.
+
+    Arguments:
+        latent: Size of the latent vector.
+        shape: Channels, height and width of a picture.
+        width: Channels of the last two layers; the others have twice as many.
+    """
+
+    def __init__(self, latent: int, shape: Shape, width: int):
+        super().__init__()
+        sides, channels = _sides(shape)[::-1], _channels(shape, width)[::-1]
+        self.start = (channels[0], *sides[0])
+        self.dense = nn.Sequential(
+            nn.Linear(latent, 8 * width),
+            nn.ReLU(),
+            nn.Linear(8 * width, math.prod(self.start)),
+            nn.ReLU(),
+        )
+        layers: list[nn.Module] = []
+        for (before, after), (small, large) in zip(
+            pairwise(channels), pairwise(sides), strict=True
+        ):
+            odd = (large[0] - 2 * small[0], large[1] - 2 * small[1])
+            layers += [nn.ConvTranspose2d(before, after, 4, 2, 1, odd), nn.ReLU()]
+        self.layers = nn.Sequential(*layers[:-1])
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Map `(B, D)` to `(B, C, H, W)`."""
+        return self.layers(self.dense(z).view(len(z), *self.start))
+
+
+def _sides(shape: Shape) -> list[tuple[int, int]]:
+    """Height and width before and after every convolution."""
+    sides = [(shape[1], shape[2])]
+    while max(sides[-1]) > 4:
+        sides.append((sides[-1][0] // 2, sides[-1][1] // 2))
+    if len(sides) < 2 or min(sides[-1]) < 1:
+        raise UsageError(
+            f"plain networks halve pictures down to 4 pixels; these have {shape[1]} by {shape[2]}.",
+            "Try networks=dense.",
+        )
+    return sides
+
+
+def _channels(shape: Shape, width: int) -> list[int]:
+    """Channels before and after every convolution."""
+    count = len(_sides(shape)) - 1
+    return [shape[0], *([width] * 2 + [2 * width] * count)[:count]]
