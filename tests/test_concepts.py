@@ -347,10 +347,16 @@ def test_bad_attributes_are_refused(name, values, message: str):
         Attribute(name, values)
 
 
+def test_without_attributes_nothing_can_be_said():
+    silent = Vocabulary([])
+    assert silent.parse("") == silent.parse("*") == silent.root
+    assert (silent.sizes, silent.root.level, silent.count(0)) == ((), 0, 1)
+    with pytest.raises(UsageError, match=r"^`big` cannot be said: this model knows no words\."):
+        silent.parse("big")
+
+
 def test_bad_vocabularies_are_refused():
     size = Attribute("size", ["big", "small"])
-    with pytest.raises(UsageError, match=r"^`attributes` is empty; give at least one\.$"):
-        Vocabulary([])
     with pytest.raises(
         UsageError, match=r"^`attributes` has 'size' and 'Size', which are the same"
     ):

@@ -60,7 +60,8 @@ class Vocabulary:
             if not isinstance(attribute, Attribute):
                 kind = type(attribute).__name__
                 raise UsageError(f"`attributes` has a {kind}; expected each to be an Attribute.")
-        check_words("attributes", self.names)
+        if self.names:  # a model of pictures alone has nothing to say
+            check_words("attributes", self.names)
 
     def __iter__(self) -> Iterator[Attribute]:
         return iter(self.attributes)

@@ -24,7 +24,7 @@ class Grammar:
         for k, word in ((k, word) for k, words in enumerate(values) for word in words):
             self.owners.setdefault(_fold(word), []).append(k)
         self.words = list(dict.fromkeys(chain(names, *values)))
-        self.longest = 1 + max(len(re.findall(r"[\s_-]", word)) for word in self.words)
+        self.longest = 1 + max((len(re.findall(r"[\s_-]", word)) for word in self.words), default=0)
 
     def attribute(self, name: str) -> int:
         """Position of an attribute."""
@@ -48,6 +48,8 @@ class Grammar:
             raise UsageError(f"`text` (={shown(text)}) must be a string.")
         if len(text) > (limit := max(10_000, 500 * len(self.names))):
             raise UsageError(f"`text` has {len(text)} characters; at most {limit} are read.")
+        if not self.words:
+            return self._nothing(text)
         tokens, at = [*_tokens(text), _Token("stop", "")], 0
         while at < len(tokens):
             if tokens[at].kind == "stop":
@@ -60,6 +62,12 @@ class Grammar:
                 yield from ((k, self.codes[k][_fold(word)]) for k in self.owner(word))
             else:
                 self.refuse(tokens, at)
+
+    def _nothing(self, text: str) -> None:
+        """Refuse whatever is said where there are no words."""
+        if _fold(text) not in ("", "*", "any"):
+            what = f"`{shown(text)}` cannot be said: this model knows no words."
+            raise UsageError(what, 'Leave the description empty: "".')
 
     def phrase(
         self, tokens: list[_Token], at: int, known: Container[str], named: bool = False

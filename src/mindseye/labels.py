@@ -47,7 +47,7 @@ def encode(concepts: Sequence[Concept], device: torch.device | str = "cpu") -> L
     """
     rows = [concept.codes for concept in concepts]
     codes = torch.tensor([[code or 0 for code in row] for row in rows], dtype=torch.int64)
-    observed = torch.tensor([[code is not None for code in row] for row in rows])
+    observed = torch.tensor([[code is not None for code in row] for row in rows], dtype=torch.bool)
     return Labels(codes, observed).to(device)
 
 
