@@ -214,7 +214,7 @@ def latent_plane(mind: Mind, nearest: Batch | None = None, side: int = 24) -> Im
         )
     axis = torch.linspace(-3, 3, side, device=mind.device)
     z = torch.stack(torch.meshgrid(-axis, axis, indexing="ij")[::-1], -1).view(-1, 2)
-    codes = mind.model.p_y(z).mode if nearest is None else _nearest(mind, z, nearest)
+    codes = mind.p_y(z).mode if nearest is None else _nearest(mind, z, nearest)
     palette = _palette(mind.vocabulary)
     colours = torch.tensor([palette[tuple(row)][1] for row in codes.tolist()]).view(side, side, 3)
     pictures = mind.model.p_x(z).mean.unflatten(0, (side, side))

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -32,7 +32,8 @@ from mindseye.concepts import Concept, Vocabulary
 from mindseye.distributions import Attributes
 from mindseye.errors import UsageError
 from mindseye.labels import Labels, decode, encode
-from mindseye.models import JointVAE, Observer
+from mindseye.models import Observer
+from mindseye.models.imaginative import Imaginative
 from mindseye.randomness import keys, keys_of_each, normals, pixel_uniforms, uniforms
 
 __all__ = ["MAX_PICTURES", "Imagined", "Mind", "Query"]
@@ -71,10 +72,10 @@ class Imagined(NamedTuple):
 
 
 class Mind:
-    """A trained joint model that imagines and describes.
+    """A trained model that imagines, and describes if it knows words.
 
     Arguments:
-        model: The joint model.
+        model: The model.
         name: What to call it.
         fits: Which inference networks its objective has trained.
         observer: Who judges what it imagines, if anybody.
@@ -82,13 +83,14 @@ class Mind:
 
     def __init__(
         self,
-        model: JointVAE,
+        model: Any,
         *,
         name: str = "",
         fits: frozenset[str] = frozenset({"q_x", "q_y", "q_xy"}),
         observer: Callable[[], Observer] | None = None,
     ):
-        self.model, self.name, self.fits = model.eval(), name, fits
+        self.model: Imaginative = model.eval()
+        self.name, self.fits = name, fits
         self.source = name
         """What `mindseye.load` opens it by."""
         self._find_observer, self._observer = observer, None
@@ -97,6 +99,16 @@ class Mind:
     def vocabulary(self) -> Vocabulary:
         """What can be said."""
         return self.model.vocabulary
+
+    @property
+    def p_y(self) -> Callable[[Tensor], Attributes]:
+        """p(y|z), of a model that knows words."""
+        if not len(self.vocabulary):
+            raise UsageError(
+                f"`{self.name}` knows no words: it was trained on pictures alone.",
+                "Describe with a model of pictures and words, such as mnist-a.",
+            )
+        return self.model.p_y  # pyright: ignore[reportAttributeAccessIssue] whoever knows words
 
     @property
     def observer(self) -> Observer:
@@ -118,6 +130,12 @@ class Mind:
     def factorised(self) -> bool:
         """Whether every word has an expert of its own."""
         return self.model.factorised
+
+    @property
+    def draws_bits(self) -> bool:
+        """Whether a pixel is 0 or 1; a draw of any other is shown as what is expected."""
+        likelihood = getattr(self.model, "likelihood", None)
+        return likelihood is None or likelihood.kind == "bernoulli"
 
     @property
     def device(self) -> torch.device:
@@ -217,10 +235,10 @@ class Mind:
         """p(y|x) of every picture `(B, C, H, W)`, averaged over draws of q(z|x)."""
         if not 1 <= samples <= MAX_PICTURES:
             raise UsageError(f"`samples={samples}` must be between 1 and {MAX_PICTURES}.")
-        q = self.read(pictures)
+        q, p_y = self.read(pictures), self.p_y
         key = keys(seed, torch.arange(samples, device=self.device), "describe")
         z = q.mean[:, None] + q.stddev[:, None] * normals(key, self.model.latent)  # (B, S, D)
-        return [Attributes.mixture(self.model.p_y(draws)) for draws in z]
+        return [Attributes.mixture(p_y(draws)) for draws in z]
 
     def spelt(self, belief: Attributes) -> dict[str, dict[str, float]]:
         """A distribution over descriptions in words: `{"digit": {"4": 0.97, …}, …}`."""
@@ -330,6 +348,8 @@ class Mind:
     def _drawn(self, z: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
         """Expected pictures and draws, of latents and keys."""
         means = self.expected(z)
+        if not self.draws_bits:
+            return means, means
         noise = pixel_uniforms(keys(1, key), math.prod(self.model.shape)).view_as(means)
         return means, (noise < means).float()
 

@@ -1,7 +1,21 @@
 """p and q: modules that return distributions, one file per family."""
 
+from mindseye.models.deep import Ancestral, DeepVAE
 from mindseye.models.exact import LinearGaussian
+from mindseye.models.factor import FactorVAE
 from mindseye.models.joint import JointVAE, frozen
 from mindseye.models.observer import Observer
+from mindseye.models.semi import SemiVAE
+from mindseye.models.vae import VAE
 
-__all__ = ["JointVAE", "LinearGaussian", "Observer", "frozen"]
+__all__ = [
+    "VAE",
+    "Ancestral",
+    "DeepVAE",
+    "FactorVAE",
+    "JointVAE",
+    "LinearGaussian",
+    "Observer",
+    "SemiVAE",
+    "frozen",
+]

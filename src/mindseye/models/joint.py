@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, Protocol
 
 import torch
@@ -31,18 +30,18 @@ from mindseye.distributions import (
     ProductOfExperts,
     diagonal_normal,
     moment_matched,
-    standard_normal,
 )
 from mindseye.distributions.normal import loc_and_log_scale
 from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.labels import Labels
+from mindseye.models.vae import ImageEncoder, normal_prior
 from mindseye.networks import (
     MLP,
-    NETWORKS,
     AttributeTower,
     ImageNetworks,
     ParallelMLP,
     SymbolTower,
+    get_networks,
 )
 from mindseye.streams import side_by_side
 
@@ -122,24 +121,25 @@ class JointVAE(nn.Module):
         words: str = "factorised",
     ):
         super().__init__()
-        pair = _pair(networks)
+        pair = get_networks(networks)
         width, hidden = width or pair.width, hidden or pair.hidden
         self.vocabulary, self.shape, self.latent = vocabulary, shape, latent
         sizes, dense = vocabulary.sizes, [hidden] * pair.depth
         self.image_decoder = pair.decoder(latent, shape, width)
         self.label_decoder = ParallelMLP(len(sizes), [latent, 128, 128, max(sizes)])
-        self.image_encoder = _ImageEncoder(pair, shape, width, [*dense, 2 * latent])
+        self.image_encoder = ImageEncoder(pair, shape, width, [*dense, 2 * latent])
         self.label_encoder = _tower(words)(sizes, dense, 2 * latent)
         self.joint_encoder = _JointEncoder(pair, shape, sizes, width, hidden, 2 * latent)
 
     @property
     def prior(self) -> Distribution:
         """p(z)."""
-        return _prior(self.latent, self.label_encoder.embedding.device)
+        return normal_prior(self.latent, self.label_encoder.embedding.device)
 
     def p_x(self, z: Tensor) -> Distribution:
-        """p(x|z), over pictures `(C, H, W)`."""
-        return Pixels(self.image_decoder(z).float())
+        """p(x|z), over pictures `(C, H, W)`, of latents `(..., D)`."""
+        logits = self.image_decoder(z.reshape(-1, z.shape[-1])).float()
+        return Pixels(logits.unflatten(0, z.shape[:-1]))
 
     def p_y(self, z: Tensor) -> Attributes:
         """p(y|z), over labels, which may be partial."""
@@ -212,20 +212,6 @@ def _set_still(weights: list[nn.Parameter], norms: list[nn.BatchNorm2d], *, stil
         norm.track_running_stats = not still
 
 
-class _ImageEncoder(nn.Module):
-    """Convolutions, then dense layers."""
-
-    def __init__(
-        self, pair: ImageNetworks, shape: tuple[int, int, int], width: int, sizes: list[int]
-    ):
-        super().__init__()
-        self.conv = pair.encoder(shape, width)
-        self.mlp = MLP([self.conv.features, *sizes])
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.mlp(self.conv(x))
-
-
 class _JointEncoder(nn.Module):
     """An image branch and a branch per attribute, concatenated, then dense layers."""
 
@@ -239,7 +225,7 @@ class _JointEncoder(nn.Module):
         out: int,
     ):
         super().__init__()
-        self.image = _ImageEncoder(pair, shape, width, [hidden] * pair.depth)
+        self.image = ImageEncoder(pair, shape, width, [hidden] * pair.depth)
         self.words = AttributeTower(sizes, [hidden] * (pair.depth - 1), hidden)
         self.fusion = MLP([hidden * (1 + len(sizes)), hidden, hidden, out])
 
@@ -247,21 +233,6 @@ class _JointEncoder(nn.Module):
         image, words = side_by_side(lambda: self.image(x), lambda: self.words(codes).flatten(1))
         branches = torch.cat([image, words], 1)
         return self.fusion(nn.functional.elu(branches))
-
-
-@cache
-@torch.inference_mode(False)  # made once, it may be differentiated through later
-def _prior(latent: int, device: torch.device) -> Distribution:
-    return standard_normal(torch.zeros(latent, device=device))
-
-
-def _pair(name: str) -> ImageNetworks:
-    if name not in NETWORKS:
-        raise UsageError(
-            f"`networks={name!r}` is not known; expected {listed(NETWORKS)}.",
-            did_you_mean(name, NETWORKS),
-        )
-    return NETWORKS[name]
 
 
 def _tower(words: str) -> type[AttributeTower] | type[SymbolTower]:

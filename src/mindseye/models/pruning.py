@@ -1,0 +1,69 @@
+"""A model without the units that say nothing.
+
+A unit whose posterior does not depend on the picture can be taken out: nothing is drawn for it, and
+whoever read it reads its prior mean, 0. What is left is a smaller model of the same kind, whose
+likelihood is measured like any other's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+
+from mindseye.errors import UsageError
+from mindseye.models.deep import DeepVAE
+from mindseye.models.vae import VAE
+
+__all__ = ["pruned"]
+
+
+@torch.no_grad()
+def pruned(model: VAE | DeepVAE, keep: Sequence[Tensor]) -> VAE | DeepVAE:
+    """A copy of a model with only some of its units.
+
+    Arguments:
+        model: A VAE, or a deep one; the networks that read and write its latents begin or end with
+            a dense layer.
+        keep: For every layer of latents, which units stay, bool `(D_l,)`.
+    """
+    layers = model.latents if isinstance(model, DeepVAE) else (model.latent,)
+    if tuple(len(each) for each in keep) != layers or not all(each.any() for each in keep):
+        raise UsageError(f"`keep` must choose some of the units of every layer {layers}.")
+    small = deepcopy(model)
+    if isinstance(small, DeepVAE):
+        small.latents = tuple(int(each.sum()) for each in keep)
+        for reader, each in zip(small.readers, keep, strict=True):
+            _end(reader, each)
+        for reader, each in zip(list(small.readers)[1:], keep, strict=False):
+            _begin(reader, each)
+        for writer, under, above in zip(small.writers, keep, keep[1:], strict=False):
+            _begin(writer, above)
+            _end(writer, under)
+        _begin(small.decoder, keep[0])
+    else:
+        small.latent = int(keep[0].sum())
+        _end(small.image_encoder, keep[0])
+        _begin(small.image_decoder, keep[0])
+    return small
+
+
+def _begin(network: nn.Module, keep: Tensor) -> None:
+    """Let a network's first dense layer read some of its inputs."""
+    layer = _dense(network)[0]
+    layer.weight = nn.Parameter(layer.weight[:, keep.to(layer.weight.device)].clone())
+    layer.in_features = layer.weight.shape[1]
+
+
+def _end(network: nn.Module, keep: Tensor) -> None:
+    """Let a network's last dense layer give the means and deviations of some units."""
+    layer = _dense(network)[-1]
+    both = keep.to(layer.weight.device).repeat(2)
+    layer.weight, layer.bias = (nn.Parameter(p[both].clone()) for p in (layer.weight, layer.bias))
+    layer.out_features = len(layer.weight)
+
+
+def _dense(network: nn.Module) -> list[nn.Linear]:
+    return [layer for layer in network.modules() if isinstance(layer, nn.Linear)]
