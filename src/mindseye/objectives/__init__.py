@@ -8,12 +8,19 @@ from mindseye.objectives.aggregate import (
 )
 from mindseye.objectives.bivcca import bivcca
 from mindseye.objectives.bound import Bound
+from mindseye.objectives.capacity import capacity_bound
 from mindseye.objectives.classify import log_likelihood
+from mindseye.objectives.dgm import m2, semi_dgm
 from mindseye.objectives.elbo import image_elbo, joint_elbo, words_elbo
+from mindseye.objectives.factor import factor
+from mindseye.objectives.hfvae import hfvae, hfvae_mws
+from mindseye.objectives.iwae import iwae, iwae_dreg, iwae_stl, log_weights, vae
 from mindseye.objectives.jmvae import jmvae
 from mindseye.objectives.jmvae_agg import jmvae_agg
 from mindseye.objectives.registry import OBJECTIVES, Objective, get_objective
 from mindseye.objectives.scan import scan
+from mindseye.objectives.surgery import decomposed
+from mindseye.objectives.tcvae import tcvae, tcvae_mws
 from mindseye.objectives.telbo import semi_supervised, telbo, unimodal_bounds
 
 __all__ = [
@@ -23,17 +30,31 @@ __all__ = [
     "KLSplit",
     "Objective",
     "bivcca",
+    "capacity_bound",
+    "decomposed",
+    "factor",
     "get_objective",
+    "hfvae",
+    "hfvae_mws",
     "image_elbo",
+    "iwae",
+    "iwae_dreg",
+    "iwae_stl",
     "jmvae",
     "jmvae_agg",
     "joint_elbo",
     "log_likelihood",
+    "log_weights",
+    "m2",
     "scan",
+    "semi_dgm",
     "semi_supervised",
     "split_average_kl",
+    "tcvae",
+    "tcvae_mws",
     "telbo",
     "unimodal_bounds",
+    "vae",
     "words_elbo",
     "words_to_aggregate",
 ]

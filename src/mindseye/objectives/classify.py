@@ -13,7 +13,7 @@ from mindseye.objectives.registry import objective
 __all__ = ["log_likelihood"]
 
 
-@objective("classify", fits="", cite="vedantam2018")
+@objective("classify", fits="", cite="vedantam2018", trains="observer")
 def log_likelihood(observer: Observer, x: Tensor, y: Any, *, beta: float = 1.0) -> Bound:
     """log p(y|x); there is no divergence for `beta` to weigh."""
     log_py = observer(x).log_prob(y)

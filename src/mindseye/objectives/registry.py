@@ -26,6 +26,8 @@ class Objective:
     """Which inference networks are usable once it has been trained: `q_x`, `q_y`, `q_xy`."""
     cite: tuple[str, ...]
     """BibTeX keys."""
+    trains: tuple[str, ...]
+    """Which kinds of models it trains."""
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -48,11 +50,12 @@ class Objective:
 OBJECTIVES: dict[str, Objective] = {}
 
 
-def objective(name: str, *, fits: str, cite: str) -> Callable[[F], F]:
+def objective(name: str, *, fits: str, cite: str, trains: str = "joint") -> Callable[[F], F]:
     """Register a function of a model and a batch as an objective."""
 
     def register(function: F) -> F:
-        OBJECTIVES[name] = Objective(name, function, frozenset(fits.split()), tuple(cite.split()))
+        words = (tuple(text.split()) for text in (cite, trains))
+        OBJECTIVES[name] = Objective(name, function, frozenset(fits.split()), *words)
         return function
 
     return register
