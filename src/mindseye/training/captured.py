@@ -1,9 +1,10 @@
 """Many steps at a time on a GPU: captured once as a CUDA graph, then replayed.
 
-A graph holds `STEPS` whole steps: forward in bfloat16, backward, Adam, the average. The batches of
-the next graph are drawn on another stream meanwhile. The host sends a few numbers before a replay
-(learning rates and the like) and reads sums after many of them; inside there is nothing to wait
-for. `capture` costs a few seconds, once for every bound and number of steps.
+A graph holds `STEPS` whole steps: forward in bfloat16 (or in float32 with products in TF32),
+backward, Adam, the average. The batches of the next graph are drawn on another stream meanwhile.
+The host sends a few numbers before a replay (learning rates and the like) and reads sums after many
+of them; inside there is nothing to wait for. `capture` costs a few seconds, once for every bound
+and number of steps.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Captured:
     """The engine of a GPU.
 
     Arguments:
-        model: The module to train; until `release` it computes in bfloat16.
+        model: The module to train; until `release` it may compute in bfloat16.
         plan: What a step does.
         decayed: The parameters that weight decay acts on.
     """
@@ -47,7 +48,9 @@ class Captured:
         from mindseye.kernels.adam import BLOCK
 
         self.model, self.plan, self.options = model, plan, plan.options
-        self.flat = Flat(model, BLOCK, decayed, plan.options.weight_decay)
+        self.rounded = plan.options.precision == "bfloat16"
+        decay = plan.options.weight_decay
+        self.flat = Flat(model, BLOCK, decayed, decay, rounded=self.rounded)
         device = self.flat.device
         self.controls = torch.zeros(STEPS, 4, device=device)  # rate, β, average, clip
         self.squares = torch.zeros(sum(self.flat.blocks), device=device)
@@ -130,7 +133,7 @@ class Captured:
         generator = torch.cuda.default_generators[self.flat.device.index]
         noise = generator.get_state()
         set_warn_on_accumulate_grad_stream_mismatch(False)  # streams of a bound differ on purpose
-        with torch.cuda.stream(self.lane), torch.backends.cudnn.flags(enabled=True, benchmark=True):
+        with torch.cuda.stream(self.lane), _fast_products():
             state = self.flat.live(copy=True)  # behind the replays that are queued here
             sums = {names: tensor.clone() for names, tensor in self.sums.items()}
             graph = _Graph(self, bound, count)
@@ -144,7 +147,7 @@ class Captured:
         """Step k of a graph; returns what a capture puts into the table later."""
         beta = self.controls[k, 1] if self.options.beta_warmup else 1.0
         kept: list[Tensor] = []  # until the step is over; see `_keeping`
-        with fused(), torch.autocast("cuda", torch.bfloat16, cache_enabled=False), _keeping(kept):
+        with fused(), self._rounding(), _keeping(kept):
             found = bound(self.model, batch, beta)
         loss = -found.value.mean()  # here, and in `eager`, the sign flips
         gradients = torch.autograd.grad(loss, self.flat.parameters, allow_unused=True)
@@ -155,6 +158,11 @@ class Captured:
         self._adam(self.controls[k], table, noted=k == 0)
         self._sum({"bound": found.value, **found.terms})
         return addresses
+
+    def _rounding(self) -> torch.autocast:
+        """Products in bfloat16, unless float32 is asked for."""
+        how = {"enabled": self.rounded, "cache_enabled": False}
+        return torch.autocast("cuda", torch.bfloat16, **how)
 
     def _adam(self, controls: Tensor, table: Tensor, noted: bool) -> None:
         """Clip, move the weights, move the average."""
@@ -242,6 +250,18 @@ def _undisturbed() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+@contextmanager
+def _fast_products() -> Iterator[None]:
+    """Let cuDNN choose by trying, and float32 products use the tensor cores."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        with torch.backends.cudnn.flags(enabled=True, benchmark=True):
+            yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def _keeping(kept: list[Tensor]) -> saved_tensors_hooks:

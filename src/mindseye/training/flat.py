@@ -24,6 +24,7 @@ class Flat:
         block: Numbers of a block.
         decayed: The parameters that weight decay acts on, by `weight_decay`.
         weight_decay: The weight of the L2 penalty.
+        rounded: Whether the module computes with weights rounded to bfloat16.
     """
 
     def __init__(
@@ -32,6 +33,8 @@ class Flat:
         block: int,
         decayed: Collection[nn.Parameter],
         weight_decay: float,
+        *,
+        rounded: bool = True,
     ):
         self.model, self.block = model, block
         named = {name: p for name, p in model.named_parameters() if p.requires_grad}
@@ -50,7 +53,7 @@ class Flat:
         self.buffers["decay"] = self._by_block(torch.tensor(chosen, device=self.device))
         self._layouts = [(p.shape, p.stride()) for p in self.parameters]
         self._first = torch.tensor(self.starts, device=self.device)
-        self._adopt(_precise(model))
+        self._adopt(_precise(model) if rounded else set(self.parameters))
 
     def views(self, buffer: str) -> dict[str, Tensor]:
         """One of the buffers, parameter by parameter."""

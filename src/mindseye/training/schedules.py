@@ -8,13 +8,23 @@ on the same curve.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from mindseye.errors import UsageError, did_you_mean, listed
 
-__all__ = ["GUARD", "PATIENCE", "Training", "constant", "cosine", "halving", "warmup"]
+__all__ = [
+    "GUARD",
+    "PATIENCE",
+    "Training",
+    "constant",
+    "cosine",
+    "halving",
+    "powers",
+    "warmup",
+]
 
 GUARD = 100
 """All numbers are checked for being finite every so many steps."""
@@ -56,6 +66,18 @@ def halving(step: int, every: int, floor: float = 0.0) -> float:
     return max(floor, 0.5 ** (step // every))
 
 
+def powers(step: int, steps: int) -> float:
+    r"""Eight stages of $3^0, 3^1, \dots, 3^7$ parts of the time, stage $i$ with $10^{-i/7}$.
+
+    This is the schedule of Burda et al. (2016), whose parts are epochs.
+
+    >>> [round(powers(step, steps=3280), 4) for step in (0, 1, 4, 3279)]
+    [1.0, 0.7197, 0.5179, 0.1]
+    """
+    stage = bisect_right([(3**i - 1) // 2 for i in range(1, 8)], 3280 * step / steps)
+    return 10 ** (-min(stage, 7) / 7)
+
+
 @dataclass(frozen=True)
 class Training:
     """How long and how fast to train.
@@ -77,7 +99,7 @@ class Training:
     """Steps over which the learning rate rises linearly from 0."""
 
     schedule: str = "constant"
-    """What the learning rate does after the warm-up: 'constant', or 'cosine' down to 0."""
+    """The learning rate after the warm-up: 'constant', 'cosine' down to 0, or 'powers'."""
 
     beta_warmup: int = 0
     """Steps over which the weight of the KL term rises from 0 to 1; 0 for none."""
@@ -96,6 +118,9 @@ class Training:
 
     adam_eps: float = 1e-8
     """Adam's smallest divisor."""
+
+    precision: str = "bfloat16"
+    """What captured steps compute in on a GPU: bfloat16 or float32."""
 
     log_every: int = 100
     """Steps between two records."""
@@ -119,6 +144,7 @@ class Training:
         self._expect("adam_betas", "two numbers of at least 0 and below 1", _two_decays)
         self._expect("seed", "a whole number from 0 to 2⁶³ - 1", lambda x: x in range(2**63))
         self._expect("schedule", listed(_SCHEDULES), lambda x: x in _SCHEDULES)
+        self._expect("precision", listed(_PRECISIONS), lambda x: x in _PRECISIONS)
         object.__setattr__(self, "adam_betas", tuple(self.adam_betas))
 
     def rate(self, step: int) -> float:
@@ -160,11 +186,19 @@ class Training:
         except TypeError:
             fine = False
         if not fine:
-            near = did_you_mean(str(value), _SCHEDULES) if name == "schedule" else ""
+            near = did_you_mean(str(value), _CHOICES[name]) if name in _CHOICES else ""
             raise UsageError(f"`{name}` (={value!r}) must be {expected}.", near)
 
 
-_SCHEDULES: dict[str, Callable[[int, int], float]] = {"constant": constant, "cosine": cosine}
+_SCHEDULES: dict[str, Callable[[int, int], float]] = {
+    "constant": constant,
+    "cosine": cosine,
+    "powers": powers,
+}
+
+
+_PRECISIONS = ("bfloat16", "float32")
+_CHOICES = {"schedule": _SCHEDULES, "precision": _PRECISIONS}
 
 
 def _two_decays(pair: Any) -> bool:
