@@ -78,7 +78,8 @@ def test_runs_are_numbered_after_the_last(tmp_path):
 
 def test_a_number_taken_meanwhile_is_passed_over(tmp_path, monkeypatch):
     create(RECIPE, tmp_path)
-    monkeypatch.setattr(runs, "_number", lambda path: -1)  # as if the folder had been empty
+    # as if the folder had been empty
+    monkeypatch.setattr("mindseye.runs.run._number", lambda path: -1)
     assert create(RECIPE, tmp_path).name == "00001-mnist-a-telbo-tiny"
 
 

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import product
@@ -24,6 +24,7 @@ from mindseye.files import explained
 from mindseye.papers import Recipe
 from mindseye.papers.recipe import Refit
 from mindseye.runs import Run, blank, create, list_runs
+from mindseye.runs.together import alike, train_together
 from mindseye.training import Record
 
 __all__ = [
@@ -100,8 +101,9 @@ def sweep(
 ) -> Generator[tuple[Run, Record]]:
     """Train what is not finished of some recipes; records as they come, each with its run.
 
-    The call itself makes the folders and fails if anything is missing; records are what trains. A
-    run whose numbers run away ends with a record 'failed', and the others go on.
+    On a GPU, small models that differ in their seeds alone are trained together. The call itself
+    makes the folders and fails if anything is missing; records are what trains. A run whose numbers
+    run away ends with a record 'failed', and the others go on.
 
     Arguments:
         recipes: What to train.
@@ -144,13 +146,27 @@ def runs_of(recipes: Sequence[Recipe], root: str | os.PathLike[str]) -> list[Run
 
 def _created(recipe: Recipe, root: str | os.PathLike[str]) -> Run:
     """A new run; if only its last stage is new, it begins where a finished run ends."""
-    run, before = create(recipe, root), _without_last_stage(recipe, root)
+    start = _start(recipe, root) if recipe.start else None
+    run, before = create(recipe, root, start=start), _without_last_stage(recipe, root)
     if before:
         copied = run.path / ".checkpoints"  # a copy that was cut short is never taken for whole
         with explained(copied):
             shutil.copytree(before.path / "checkpoints", copied)
             os.rename(copied, run.path / "checkpoints")
     return run
+
+
+def _start(recipe: Recipe, root: str | os.PathLike[str]) -> Run:
+    """The finished run whose weights a recipe begins with."""
+    for run in list_runs(root):
+        with suppress(DataError):
+            if run.finished and run.recipe.digest == recipe.start:
+                return run
+    raise UsageError(
+        f"{recipe.name} begins with the weights of a run with digest {recipe.start}, and none in"
+        f" {root} is finished.",
+        "Train that one first.",
+    )
 
 
 def _without_last_stage(recipe: Recipe, root: str | os.PathLike[str]) -> Run | None:
@@ -237,15 +253,43 @@ def rollbacks_of(run: Run) -> int:
 def _trained(
     runs: Sequence[Run], device: torch.device | str, data: str | None, compiled: bool
 ) -> Generator[tuple[Run, Record]]:
-    """Train one run after another; one whose numbers run away does not stop the others."""
-    for run in runs:
-        last = Record("train", 0, 0.0)
-        with closing(run.train(device, data, compiled=compiled)) as records:
+    """Train one group after another; one whose numbers run away does not stop the others."""
+    for group in _groups(runs, device, compiled):
+        last = dict.fromkeys(group, Record("train", 0, 0.0))
+        with closing(_of(group, device, data, compiled)) as records:
             try:
-                for last in records:
-                    yield run, last
+                for run, record in records:
+                    last[run] = record
+                    yield run, record
             except NumericError as error:
-                yield run, replace(last, kind="failed", note=str(error))
+                for run in group:
+                    yield run, replace(last[run], kind="failed", note=str(error))
+
+
+def _groups(
+    runs: Sequence[Run], device: torch.device | str, compiled: bool
+) -> Iterable[Sequence[Run]]:
+    """Runs that are trained together on a GPU; each by itself elsewhere."""
+    if torch.device(device).type != "cuda" or not compiled:
+        return [[run] for run in runs]
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        same = alike(run.recipe) if not run.step else None
+        found.setdefault(same or str(run.path), []).append(run)
+    return found.values()
+
+
+def _of(
+    group: Sequence[Run], device: torch.device | str, data: str | None, compiled: bool
+) -> Generator[tuple[Run, Record]]:
+    """The records of one run, or of several that are trained together."""
+    if len(group) > 1:
+        yield from train_together(group, device, data, compiled=compiled)
+    else:
+        (run,) = group
+        with closing(run.train(device, data, compiled=compiled)) as records:
+            for record in records:
+                yield run, record
 
 
 def _at(recipe: Recipe, point: Mapping[str, str]) -> Recipe:

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from mindseye import runs
 from mindseye.data import Data
 from mindseye.errors import UsageError
 from mindseye.papers import get_recipe
@@ -59,7 +58,9 @@ def test_the_aggregate_holds_the_posteriors_of_the_first_pictures(data, joint):
 def test_without_a_trained_joint_reader_pictures_are_read_alone(tmp_path, monkeypatch):
     few = {"source": "digits", "steps": "2", "updates": "2", "pictures": "16"}
     used = []
-    monkeypatch.setattr(runs, "refitted", lambda *_, joint, **__: used.append(joint) or iter(()))
+    monkeypatch.setattr(
+        "mindseye.runs.making.refitted", lambda *_, joint, **__: used.append(joint) or iter(())
+    )
     for name in ("mnist-a/jmvae-tiny", "mnist-a/bivcca-tiny"):
         list(create(get_recipe(name).with_settings(few), tmp_path).train())
     assert used == [True, False]

@@ -1,9 +1,9 @@
-"""`mindseye evaluate`: the three C's of a run."""
+"""`mindseye evaluate`: the three C's of a run, or its likelihood."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +11,13 @@ from mindseye.cli.options import DataFolder, Device, Json, ObserverName, Runs, c
 from mindseye.cli.output import answer, bar, print_json, table
 from mindseye.errors import UsageError
 
+if TYPE_CHECKING:
+    from mindseye.runs import Run
+
 __all__ = ["evaluate"]
+
+PICTURES_ALONE = ("vae", "deep", "factor", "ladder")
+"""Kinds of models that know no words."""
 
 
 def evaluate(
@@ -43,6 +49,13 @@ def evaluate(
         typer.Option(help="Draws, sources, unseen combinations: test, or validation to choose by."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Chooses queries and pictures.")] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(help="Draws for every picture, of a model of pictures alone; 5000."),
+    ] = None,
+    pictures: Annotated[
+        int | None, typer.Option(help="Pictures such a model is measured on; all of the part.")
+    ] = None,
     observer: ObserverName = None,
     runs: Runs = "runs",
     data: DataFolder = None,
@@ -52,11 +65,15 @@ def evaluate(
 ) -> None:
     """Score a model: correctness, coverage and compositionality, with ceilings.
 
+    A model of pictures alone has a likelihood instead: nats a picture, what they are spent on, and
+    the units that are active.
+
     \b
     mindseye evaluate mnist-a --protocol quick
     mindseye evaluate runs/00012-mnist-a-telbo-lean
     mindseye evaluate 12 --protocol paper --observer runs/00003-mnist-a-observer-paper
     mindseye evaluate 12 --part validation --seed 1
+    mindseye evaluate runs/00013-mnist-iwae-lean --draws 500 --pictures 1000
     """
     from mindseye.evaluation import evaluate_observer, evaluate_run, get_protocol
     from mindseye.runs import find
@@ -64,6 +81,9 @@ def evaluate(
     found, where = find(run, runs), chosen_device(device)
     if found.recipe.model.kind == "observer":
         return _observer(evaluate_observer(found, device=where, data=data), as_json=json)
+    if found.recipe.model.kind in PICTURES_ALONE:
+        how = {"part": part or "test", "k": draws or 5000, "pictures": pictures or 0}
+        return _likelihood(found, {**how, "seed": seed or 0}, where, data, as_json=json)
     changes: dict[str, Any] = {
         "samples": samples,
         "base": base,
@@ -89,6 +109,25 @@ def evaluate(
     if json:
         return print_json(report.to_json())
     answer(report.to_markdown() if markdown else report.to_text())
+
+
+def _likelihood(
+    run: Run, how: dict[str, Any], device: Any, data: str | None, *, as_json: bool
+) -> None:
+    from mindseye.evaluation.likelihood import evaluate_likelihood
+
+    with bar("measuring") as progress:
+        task = progress.add_task("draws", total=None)
+        report = evaluate_likelihood(
+            run,
+            device=device,
+            data=data,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+            **how,
+        )
+    if as_json:
+        return print_json(report.to_json())
+    answer(report.to_text())
 
 
 def _observer(right: dict[str, Any], *, as_json: bool) -> None:

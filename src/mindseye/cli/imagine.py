@@ -255,7 +255,8 @@ def _tell(report: dict[str, Any], *, as_json: bool) -> None:
         return print_json(report)
     said, total = len(report["said"]), len(report["said"]) + len(report["open"])
     left = f"; {', '.join(report['open'])} left open" if report["open"] else ""
-    answer(f"q(z | {report['description']}): {said} of {total} attributes said{left}")
+    about = f"q(z | {report['description']}): {said} of {total} attributes said{left}"
+    answer(about if total else "p(z): the model knows no words, and nothing is said")
     if "judged right" in report:
         share, count = report["judged right"], report["judged words"]
         real = report["real pictures"]

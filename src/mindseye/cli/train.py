@@ -40,6 +40,9 @@ def train(
         typer.Option("--set", help="Change a field: steps=2000, lam=10, data.source=digits …"),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of weights, data and noise.")] = None,
+    start: Annotated[
+        str | None, typer.Option(help="Begin with the weights of this run, of the same model.")
+    ] = None,
     runs: Runs = "runs",
     data: DataFolder = None,
     device: Device = "auto",
@@ -57,9 +60,10 @@ def train(
     mindseye train mnist-a/telbo-lean
     mindseye train mnist-a/jmvae-fast --set steps=20000 --device cuda
     mindseye train mnist-a/telbo-tiny --set data.source=digits
+    mindseye train mnist/iwae-lean --start runs/00003-mnist-vae-lean
     """
     from mindseye.papers import get_recipe
-    from mindseye.runs import create
+    from mindseye.runs import create, find
 
     settings = dict(setting(text) for text in set_ or [])
     chosen = get_recipe(recipe).with_settings(settings)
@@ -72,7 +76,7 @@ def train(
     if dry_run:
         return _dry_run(chosen, where, data, compiled=not no_compile, as_json=json)
     chosen.data.open("train", folder=data)  # fail before a folder is made
-    run = create(chosen, runs)
+    run = create(chosen, runs, start=find(start, runs) if start else None)
     records = run.train(where, data, compiled=not no_compile)
     _follow(run, records, tensorboard=tensorboard, as_json=json)
 

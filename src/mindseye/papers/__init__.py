@@ -1,16 +1,21 @@
 """One file per paper: its recipes and the tables they reproduce."""
 
-from mindseye.papers import vedantam, vedantam_4a
+from mindseye.papers import burda, burda_tables, vedantam, vedantam_4a
 from mindseye.papers.citations import citations
-from mindseye.papers.recipe import RECIPES, Model, Recipe, get_recipe
+from mindseye.papers.ledgers import Ledger
+from mindseye.papers.model import Model
+from mindseye.papers.recipe import RECIPES, Recipe, get_recipe
 from mindseye.papers.tables import TABLES, Table, get_table
 
 __all__ = [
     "RECIPES",
     "TABLES",
+    "Ledger",
     "Model",
     "Recipe",
     "Table",
+    "burda",
+    "burda_tables",
     "citations",
     "get_recipe",
     "get_table",

@@ -81,6 +81,126 @@ BIBTEX = {
   pages = {2278--2324},
   year = {1998}
 }""",
+    "burda2016": """@inproceedings{burda2016,
+  title = {Importance Weighted Autoencoders},
+  author = {Burda, Yuri and Grosse, Roger and Salakhutdinov, Ruslan},
+  booktitle = {International Conference on Learning Representations},
+  year = {2016},
+  url = {https://arxiv.org/abs/1509.00519}
+}""",
+    "roeder2017": """@inproceedings{roeder2017,
+  title = {Sticking the Landing: Simple, Lower-Variance Gradient Estimators for
+           Variational Inference},
+  author = {Roeder, Geoffrey and Wu, Yuhuai and Duvenaud, David},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2017},
+  url = {https://arxiv.org/abs/1703.09194}
+}""",
+    "tucker2019": """@inproceedings{tucker2019,
+  title = {Doubly Reparameterized Gradient Estimators for {Monte Carlo} Objectives},
+  author = {Tucker, George and Lawson, Dieterich and Gu, Shixiang and Maddison, Chris J.},
+  booktitle = {International Conference on Learning Representations},
+  year = {2019},
+  url = {https://arxiv.org/abs/1810.04152}
+}""",
+    "burgess2018": """@misc{burgess2018,
+  title = {Understanding disentangling in $\\beta$-{VAE}},
+  author = {Burgess, Christopher P. and Higgins, Irina and Pal, Arka and Matthey, Loic and
+            Watters, Nick and Desjardins, Guillaume and Lerchner, Alexander},
+  year = {2018},
+  eprint = {1804.03599},
+  archiveprefix = {arXiv}
+}""",
+    "chen2018": """@inproceedings{chen2018,
+  title = {Isolating Sources of Disentanglement in Variational Autoencoders},
+  author = {Chen, Ricky T. Q. and Li, Xuechen and Grosse, Roger and Duvenaud, David},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2018},
+  url = {https://arxiv.org/abs/1802.04942}
+}""",
+    "esmaeili2018": """@inproceedings{esmaeili2018,
+  title = {Structured Disentangled Representations},
+  author = {Esmaeili, Babak and Wu, Hao and Jain, Sarthak and Bozkurt, Alican and
+            Siddharth, N. and Paige, Brooks and Brooks, Dana H. and Dy, Jennifer and
+            van de Meent, Jan-Willem},
+  booktitle = {Artificial Intelligence and Statistics},
+  year = {2019},
+  url = {https://arxiv.org/abs/1804.02086}
+}""",
+    "kim2018": """@inproceedings{kim2018,
+  title = {Disentangling by Factorising},
+  author = {Kim, Hyunjik and Mnih, Andriy},
+  booktitle = {International Conference on Machine Learning},
+  year = {2018},
+  url = {https://arxiv.org/abs/1802.05983}
+}""",
+    "narayanaswamy2017": """@inproceedings{narayanaswamy2017,
+  title = {Learning Disentangled Representations with Semi-Supervised Deep Generative
+           Models},
+  author = {Narayanaswamy, Siddharth and Paige, Brooks and van de Meent, Jan-Willem and
+            Desmaison, Alban and Goodman, Noah and Kohli, Pushmeet and Wood, Frank and
+            Torr, Philip},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2017},
+  url = {https://arxiv.org/abs/1706.00400}
+}""",
+    "kingma2014semi": """@inproceedings{kingma2014semi,
+  title = {Semi-Supervised Learning with Deep Generative Models},
+  author = {Kingma, Diederik P. and Rezende, Danilo J. and Mohamed, Shakir and Welling, Max},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2014},
+  url = {https://arxiv.org/abs/1406.5298}
+}""",
+    "sonderby2016": """@inproceedings{sonderby2016,
+  title = {Ladder Variational Autoencoders},
+  author = {S{\\o}nderby, Casper Kaae and Raiko, Tapani and Maal{\\o}e, Lars and
+            S{\\o}nderby, S{\\o}ren Kaae and Winther, Ole},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2016},
+  url = {https://arxiv.org/abs/1602.02282}
+}""",
+    "kingma2016": """@inproceedings{kingma2016,
+  title = {Improved Variational Inference with Inverse Autoregressive Flow},
+  author = {Kingma, Diederik P. and Salimans, Tim and Jozefowicz, Rafal and Chen, Xi and
+            Sutskever, Ilya and Welling, Max},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2016},
+  url = {https://arxiv.org/abs/1606.04934}
+}""",
+    "lake2015": """@article{lake2015,
+  title = {Human-level concept learning through probabilistic program induction},
+  author = {Lake, Brenden M. and Salakhutdinov, Ruslan and Tenenbaum, Joshua B.},
+  journal = {Science},
+  volume = {350},
+  number = {6266},
+  pages = {1332--1338},
+  year = {2015}
+}""",
+    "uria2013": """@inproceedings{uria2013,
+  title = {{RNADE}: The Real-Valued Neural Autoregressive Density-Estimator},
+  author = {Uria, Benigno and Murray, Iain and Larochelle, Hugo},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2013},
+  url = {https://arxiv.org/abs/1306.0186}
+}""",
+    "martin2001": """@inproceedings{martin2001,
+  title = {A Database of Human Segmented Natural Images and its Application},
+  author = {Martin, David and Fowlkes, Charless and Tal, Doron and Malik, Jitendra},
+  booktitle = {International Conference on Computer Vision},
+  year = {2001}
+}""",
+    "matthey2017": """@misc{matthey2017,
+  title = {{dSprites}: Disentanglement testing Sprites dataset},
+  author = {Matthey, Loic and Higgins, Irina and Hassabis, Demis and Lerchner, Alexander},
+  year = {2017},
+  url = {https://github.com/deepmind/dsprites-dataset}
+}""",
+    "larochelle2011": """@inproceedings{larochelle2011,
+  title = {The Neural Autoregressive Distribution Estimator},
+  author = {Larochelle, Hugo and Murray, Iain},
+  booktitle = {Artificial Intelligence and Statistics},
+  year = {2011}
+}""",
 }
 
 
@@ -88,5 +208,17 @@ def citations(recipe: Recipe) -> list[str]:
     """BibTeX entries of the objective, the networks, the data and the optimiser of a recipe."""
     keys = ["mindseye", *(key for stage in recipe.stages for key in stage.cite)]
     keys += ["radford2016"] if recipe.model.networks == "paper" else []
-    keys += ["vedantam2018", "lecun1998", "kingma2015"]  # both data sets are of that paper
+    keys += [*_DATA[recipe.data.name], "kingma2015"]
     return [BIBTEX[key] for key in dict.fromkeys(keys)]
+
+
+_DATA = {
+    "mnist-a": ["vedantam2018", "lecun1998"],
+    "mnist-2bit": ["vedantam2018", "lecun1998"],
+    "mnist": ["lecun1998"],
+    "mnist-static": ["larochelle2011", "lecun1998"],
+    "omniglot": ["lake2015"],
+    "bsds": ["martin2001", "uria2013"],
+    "dsprites": ["matthey2017"],
+}
+"""What every data set comes from."""

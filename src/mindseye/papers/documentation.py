@@ -24,7 +24,7 @@ def documented(recipe: Recipe) -> Iterator[tuple[str, str, str]]:
 def field_docs(kind: type) -> dict[str, str]:
     """The docstring under every field of a dataclass.
 
-    >>> from mindseye.papers.recipe import Model
+    >>> from mindseye.papers.model import Model
     >>> field_docs(Model)["latent"]
     'Size of the latent.'
     """

@@ -16,55 +16,14 @@ from typing import Any
 
 from torch import nn
 
-from mindseye.concepts import Vocabulary
 from mindseye.data import DATASETS, Batch, Data
 from mindseye.errors import UsageError, did_you_mean, listed
-from mindseye.models import JointVAE, Observer
-from mindseye.objectives import Bound, Objective, get_objective
+from mindseye.objectives import OBJECTIVES, Bound, Objective, get_objective
+from mindseye.papers.model import Model
 from mindseye.papers.settings import changed, field_names, from_plain, full_name
 from mindseye.training import Training
 
 __all__ = ["RECIPES", "Model", "Recipe", "Refit", "get_recipe", "recipe"]
-
-WIDEST = 2**16
-"""No layer is wider than this; a recipe that asks for more is a slip of the keyboard."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """Which networks, and how large."""
-
-    kind: str = "joint"
-    """joint (a joint VAE) or observer (a classifier of attributes)."""
-
-    networks: str = "paper"
-    """paper, slim, lean or dense for a joint model; strong or paper for an observer."""
-
-    latent: int = 10
-    """Size of the latent."""
-
-    width: int = 0
-    """Channels of the decoder's (or observer's) first layer; 0 for the networks' own."""
-
-    hidden: int = 0
-    """Width of the dense layers; 0 for the networks' own."""
-
-    words: str = "factorised"
-    """factorised (an expert for each word) or atomic (a symbol for each full description)."""
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("joint", "observer"):
-            raise UsageError(f"`kind={self.kind!r}` is not known; expected 'joint' or 'observer'.")
-        for name, least in {"latent": 1, "width": 0, "hidden": 0}.items():
-            if not least <= (value := getattr(self, name)) <= WIDEST:
-                raise UsageError(f"`{name}={value}` must be between {least} and {WIDEST}.")
-
-    def build(self, vocabulary: Vocabulary, shape: tuple[int, int, int]) -> nn.Module:
-        """A fresh model."""
-        if self.kind == "observer":
-            return Observer(vocabulary, shape, self.networks, self.width or 32)
-        sizes = (self.width, self.hidden)
-        return JointVAE(vocabulary, shape, self.latent, self.networks, *sizes, words=self.words)
 
 
 @dataclass(frozen=True)
@@ -125,15 +84,19 @@ class Recipe:
     training: Training = Training()
     refit: Refit = Refit()
 
+    start: str = ""
+    """The digest of the recipe whose trained weights it begins with; a fresh model if empty."""
+
     def __post_init__(self) -> None:
         if not self.objectives:
             raise UsageError("`objectives` is empty; expected at least one.")
-        if {name == "classify" for name in self.objectives} != {self.model.kind == "observer"}:
-            raise UsageError(
-                f"`objectives` {listed(self.objectives)} cannot train a model of "
-                f"`kind={self.model.kind!r}`.",
-                "An observer is trained by 'classify', a joint model by the others.",
-            )
+        for stage in self.stages:
+            if self.model.kind not in stage.trains:
+                raise UsageError(
+                    f"`objectives` has {stage.name!r}, which trains {listed(stage.trains)} models; "
+                    f"this one is of `kind={self.model.kind!r}`.",
+                    f"Such a model is trained by {listed(_objectives_of(self.model.kind))}.",
+                )
         for name in self.weights:
             if name not in _weights(self):
                 raise UsageError(
@@ -151,8 +114,12 @@ class Recipe:
 
     @property
     def fits(self) -> frozenset[str]:
-        """Which inference networks are usable after training."""
-        return frozenset().union(*(stage.fits for stage in self.stages))
+        """Which inference networks are usable after training.
+
+        Pictures alone have no words, and where nothing is said the prior is what is believed.
+        """
+        trained = frozenset[str]().union(*(stage.fits for stage in self.stages))
+        return trained | {"q_y"} if self.model.kind in ("vae", "deep", "factor") else trained
 
     @property
     def digest(self) -> str:
@@ -213,11 +180,17 @@ def get_recipe(name: str) -> Recipe:
 def _bound(
     stage: Objective, given: Mapping[str, float], model: nn.Module, batch: Batch, beta: Any
 ) -> Bound:
-    """The bound of one stage; the warm-up multiplies the β of those that have one."""
+    """The bound of one stage; the warm-up multiplies its capacity, or else its β."""
     weights = stage.weights | {k: v for k, v in given.items() if k in stage.weights}
-    if "beta" in weights:
-        weights["beta"] *= beta
+    warmed = next((name for name in ("capacity", "beta") if name in weights), None)
+    if warmed:
+        weights[warmed] *= beta
     return stage.function(model, batch.x, batch.y, **weights)
+
+
+def _objectives_of(kind: str) -> list[str]:
+    """The objectives that train models of a kind."""
+    return [name for name, found in OBJECTIVES.items() if kind in found.trains]
 
 
 def _settings(made: Recipe) -> list[str]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from mindseye.errors import UsageError, did_you_mean, listed
+from mindseye.papers.ledgers import Ledger
 
 __all__ = ["TABLES", "Place", "Published", "Row", "Split", "Table", "get_table", "table"]
 
@@ -119,16 +120,18 @@ class Table:
         return f"{split.data}/{row.family}{'-' if size else ''}{size}"
 
 
-TABLES: dict[str, Table] = {}
+TABLES: dict[str, Table | Ledger] = {}
+
+Made = TypeVar("Made", Table, Ledger)
 
 
-def table(made: Table) -> Table:
+def table(made: Made) -> Made:
     """Register a table under its name."""
     TABLES[made.name] = made
     return made
 
 
-def get_table(name: str) -> Table:
+def get_table(name: str) -> Table | Ledger:
     """The table of that name, or an error that names the near one."""
     if name not in TABLES:
         raise UsageError(

@@ -5,6 +5,7 @@
       log.jsonl                one record a line
       checkpoints/step-…/      weights, optimiser, random numbers; written whole or not at all
       weights.safetensors      the finished model, to imagine with
+      start.safetensors        the weights it began with, if those were of another run
       samples.png              what it imagined when it was done
       provenance.json          version, commit and device that finished it
 
@@ -15,8 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Generator, Iterator
-from contextlib import closing
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,25 +25,23 @@ from typing import Any
 import torch
 from torch import nn
 
-from mindseye.data import Batch, Dataset
+from mindseye.data import Batch
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.figures import imagined_sheet
 from mindseye.files import explained, read_json, write_json
 from mindseye.imagine import Mind
-from mindseye.models import JointVAE, Observer
+from mindseye.models import Ancestral, DeepVAE, Observer
 from mindseye.papers import Recipe
-from mindseye.papers.refitting import refitted
 from mindseye.pictures import save_picture
 from mindseye.provenance import provenance
+from mindseye.runs.making import blank, data_of, fresh, shapes_of, trained
 from mindseye.tensors import read_tensors, write_tensors
-from mindseye.training import Checkpoints, Log, Record, read_log, train
+from mindseye.training import Checkpoints, Log, Record, read_log
 
 __all__ = [
     "BUILTIN",
     "Run",
-    "blank",
     "create",
-    "estimate",
     "find",
     "list_runs",
     "load",
@@ -51,7 +49,7 @@ __all__ = [
     "spelled",
 ]
 
-BUILTIN = Path(__file__).parent / "builtin"
+BUILTIN = Path(__file__).parents[1] / "builtin"
 """Models that come with the package."""
 
 
@@ -95,48 +93,21 @@ class Run:
             data: A folder with the data.
             compiled: On a GPU, capture whole steps in bfloat16 and replay them.
         """
-        recipe = self.recipe
-        dataset = recipe.data.open(_part(recipe), seed=recipe.training.seed, folder=data).to(device)
-        with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU, on any device
-            torch.default_generator.manual_seed(recipe.training.seed)
-            model = _fresh(recipe, device)
-        with Log(self.path / "log.jsonl", self._step()) as log:
-            for record in self._stages(model, dataset, compiled):
+        dataset = data_of(self.recipe, device, data)
+        model = fresh(self.recipe, device, dataset, self.path)
+        with Log(self.path / "log.jsonl", self.step) as log:
+            for record in trained(self.recipe, model, dataset, self.path, compiled=compiled):
                 log.append(record)
                 if record.kind == "done":
-                    if not self.finished:
-                        write_json(self.path / "provenance.json", provenance(device))
-                    write_tensors(self.path / "weights.safetensors", model.state_dict())
-                    self._draw_samples()
+                    self.finish(model, device)
                 yield record
 
-    def _stages(self, model: nn.Module, dataset: Dataset, compiled: bool) -> Iterator[Record]:
-        """The records of training, then of refitting if the recipe asks for it."""
-        recipe = self.recipe
-        refit = recipe.refit.updates and isinstance(model, JointVAE)
-        training = train(
-            model,
-            recipe.bounds,
-            _batches(recipe, dataset),
-            recipe.training,
-            checkpoints=self.checkpoints,
-            decayed=_decayed(model),
-            compiled=compiled,
-        )
-        with closing(training):
-            yield from (record for record in training if not (refit and record.kind == "done"))
-        if refit and isinstance(model, JointVAE):
-            fitting = refitted(
-                model,
-                dataset,
-                recipe.refit,
-                joint="q_xy" in recipe.fits,
-                seed=recipe.training.seed,
-                checkpoints=Checkpoints(self.path / "refit"),
-                compiled=compiled,
-            )
-            for record in fitting:
-                yield replace(record, step=recipe.training.steps + record.step)
+    def finish(self, model: nn.Module, device: torch.device | str) -> None:
+        """Write the trained model, where it was trained, and what it imagines."""
+        if not self.finished:
+            write_json(self.path / "provenance.json", provenance(device))
+        write_tensors(self.path / "weights.safetensors", model.state_dict())
+        self._draw_samples()
 
     @property
     def provenance(self) -> dict[str, str]:
@@ -154,13 +125,13 @@ class Run:
             model = blank(self.recipe)
         except UsageError as error:
             raise DataError(f"{self.path / 'recipe.json'}: {error}") from error
-        expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
-        weights = read_tensors(self._weights_file(), expected)
+        weights = read_tensors(self.weights_file, shapes_of(model))
         single = {n: w.float() if w.is_floating_point() else w for n, w in weights.items()}
         model.load_state_dict(single, assign=True)
         return model.eval()
 
-    def _weights_file(self) -> Path:
+    @property
+    def weights_file(self) -> Path:
         """The finished weights, or those of the newest valid checkpoint."""
         if self.finished:
             return self.path / "weights.safetensors"
@@ -179,11 +150,13 @@ class Run:
             outline: Without weights: it says what it knows and what it can do, and does nothing.
         """
         model = blank(self.recipe) if outline else self.model()
-        if not isinstance(model, JointVAE):
+        if isinstance(model, Observer):
             raise UsageError(
                 f"{self.path} is an observer: it judges pictures and imagines none.",
                 "Give it with --observer.",
             )
+        if isinstance(model, DeepVAE):
+            model = Ancestral(model)
         judge = observer or _own_observer(self.recipe)
         return Mind(
             model,
@@ -232,21 +205,28 @@ class Run:
             "state": "finished" if self.finished else "unfinished",
         }
 
-    def _step(self) -> int:
+    @property
+    def step(self) -> int:
         """The step that training would go on from, refitting counted in."""
         saved = [self.checkpoints.newest(), Checkpoints(self.path / "refit").newest()]
         return sum(checkpoint.step for checkpoint in saved if checkpoint)
 
 
-def blank(recipe: Recipe) -> nn.Module:
-    """A recipe's model without numbers: nothing is initialised that is overwritten anyway."""
-    with torch.device("meta"):
-        return recipe.build()
+def create(
+    recipe: Recipe, root: str | os.PathLike[str] = "runs", *, start: Run | None = None
+) -> Run:
+    """A new numbered folder for a recipe.
 
-
-def create(recipe: Recipe, root: str | os.PathLike[str] = "runs") -> Run:
-    """A new numbered folder for a recipe."""
-    blank(recipe)  # a model that cannot be built fails before there is a folder
+    Arguments:
+        recipe: What it will train.
+        root: The folder of runs.
+        start: A run of the same model whose weights it begins with.
+    """
+    model = blank(recipe)  # a model that cannot be built fails before there is a folder
+    weights = None
+    if start:
+        weights = read_tensors(start.weights_file, shapes_of(model))
+        recipe = replace(recipe, start=start.recipe.digest)
     root = Path(root)
     with explained(root):
         root.mkdir(parents=True, exist_ok=True)
@@ -258,6 +238,8 @@ def create(recipe: Recipe, root: str | os.PathLike[str] = "runs") -> Run:
                 break
             except FileExistsError:  # another process was faster
                 number += 1
+    if weights:
+        write_tensors(path / "start.safetensors", weights)
     write_json(path / "recipe.json", recipe.to_json())
     return Run(path)
 
@@ -325,42 +307,6 @@ def load_observer(name: str | os.PathLike[str] = "mnist-a-observer") -> Observer
     return model
 
 
-def estimate(
-    recipe: Recipe,
-    device: torch.device | str = "cpu",
-    data: str | None = None,
-    *,
-    compiled: bool = True,
-) -> dict[str, Any]:
-    """Parameters of a recipe's model, and the time it would train here, from a few steps."""
-    few = 50 if torch.device(device).type == "cuda" else 5
-    trial = recipe.with_settings({"training.steps": str(2 * few), "training.log_every": str(few)})
-    dataset = trial.data.open(_part(trial), folder=data).to(device)
-    model = _fresh(trial, device)
-    batches, decayed = _batches(trial, dataset), _decayed(model)
-    steps = train(
-        model, trial.bounds[:1], batches, trial.training, decayed=decayed, compiled=compiled
-    )
-    with closing(steps) as records:
-        next(records)  # kernels are chosen and memory is taken in the first steps
-        rate = next(records).examples_per_second / trial.training.batch_size
-    return {
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "steps_per_second": rate,
-        "seconds": recipe.training.steps / rate,
-    }
-
-
-def _fresh(recipe: Recipe, device: torch.device | str) -> nn.Module:
-    """A recipe's model to train, on its device, channels last.
-
-    On a CPU the lean networks then take 0.83 of the time; a GPU's kernels want it so.
-    """
-    model = recipe.build().to(device)
-    model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] not in stubs
-    return model
-
-
 def _number(path: Path) -> int:
     match = re.match(r"(\d+)-", path.name)
     return int(match[1]) if match else -1
@@ -374,19 +320,3 @@ def _own_observer(recipe: Recipe) -> str | None:
     """The built-in observer of a recipe's data, if there is one."""
     name = f"{recipe.data.name}-observer"
     return name if (BUILTIN / name).is_dir() else None
-
-
-def _decayed(model: nn.Module) -> Collection[nn.Parameter]:
-    """The parameters that weight decay acts on."""
-    return model.decayed() if isinstance(model, JointVAE) else ()
-
-
-def _part(recipe: Recipe) -> str:
-    """Whose pictures a recipe trains on."""
-    return "observer" if recipe.model.kind == "observer" else "train"
-
-
-def _batches(recipe: Recipe, dataset: Dataset) -> Callable[..., Batch]:
-    """Batches by their number."""
-    size = recipe.training.batch_size
-    return lambda number, count=1: dataset.batch(number, size, count)
