@@ -25,7 +25,7 @@ LAYERS = [
     {"models"},
     {"distributions", "networks", "data"},
     {"labels"},
-    {"concepts", "sheets", "randomness"},
+    {"charts", "concepts", "sheets", "randomness"},
     {"grammar", "pictures", "tensors", "typesetting"},
     {"files", "kernels", "provenance"},
     {"errors", "streams", "version"},

@@ -15,7 +15,7 @@ from mindseye.data import MnistA
 from mindseye.errors import DataError, UsageError
 from mindseye.evaluation import Protocol
 from mindseye.metrics import perfect_coverage
-from mindseye.papers import RECIPES, TABLES, get_recipe, get_table
+from mindseye.papers import RECIPES, TABLES, Table, get_recipe, get_table
 from mindseye.papers.tables import Place, Published
 from mindseye.reproduction import SIZES, Plan, make_plan, reproduce
 from mindseye.reproduction.collecting import in_bits
@@ -77,7 +77,7 @@ def test_the_table_holds_what_was_printed():
     assert not any(row.paper or row.code for row in others)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", [n for n, t in TABLES.items() if isinstance(t, Table)])
 def test_every_row_has_its_recipes_at_every_size(name):
     table = TABLES[name]
     for size in SIZES.values():

@@ -1,6 +1,15 @@
 """A published table made again: trained, scored, and set beside what was printed."""
 
+from mindseye.reproduction.ledger import LedgerPlan, make_ledger_plan, reproduce_ledger
 from mindseye.reproduction.plan import SIZES, Plan, make_plan
 from mindseye.reproduction.work import reproduce
 
-__all__ = ["SIZES", "Plan", "make_plan", "reproduce"]
+__all__ = [
+    "SIZES",
+    "LedgerPlan",
+    "Plan",
+    "make_ledger_plan",
+    "make_plan",
+    "reproduce",
+    "reproduce_ledger",
+]

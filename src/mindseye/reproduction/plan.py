@@ -11,7 +11,7 @@ from mindseye.evaluation import PROTOCOLS, Protocol
 from mindseye.papers import Recipe, Table, get_recipe
 from mindseye.papers.tables import Row, Split
 
-__all__ = ["COLUMNS", "SIZES", "Plan", "make_plan"]
+__all__ = ["COLUMNS", "SIZES", "Plan", "checked", "make_plan"]
 
 SIZES = {"paper": "", "fast": "fast", "lean": "lean", "tiny": "tiny"}
 """How recipes of a size are named: paper is the size without a name."""
@@ -96,7 +96,7 @@ def make_plan(
         builtin_observer: Whether the built-in observer takes the place of a trained strong one.
         data: The folder with MNIST.
     """
-    _check(size, seeds, settings or {})
+    checked(size, seeds, settings or {})
     chosen = _rows(table, rows or (table.quick_rows if quick else ()))
     changes = {
         "data.source": "mnist",
@@ -128,7 +128,8 @@ def make_plan(
     )
 
 
-def _check(size: str, seeds: int, settings: Mapping[str, str]) -> None:
+def checked(size: str, seeds: int, settings: Mapping[str, str]) -> None:
+    """Refuse a size that is not known, no seeds, and settings that are not the caller's."""
     if size not in SIZES:
         raise UsageError(
             f"`size={size!r}` is not known; expected {listed(SIZES)}.", did_you_mean(size, SIZES)

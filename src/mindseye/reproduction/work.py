@@ -14,17 +14,17 @@ nothing. No model is chosen by its scores: every run is its last step.
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from mindseye.files import read_json, write_bytes, write_json
+from mindseye.files import write_bytes, write_json
 from mindseye.papers import Recipe
 from mindseye.papers.tables import Row, Split
 from mindseye.pictures import png_bytes
 from mindseye.provenance import provenance
+from mindseye.reproduction.clock import Clock
 from mindseye.reproduction.collecting import entries
 from mindseye.reproduction.drawing import Drawing
 from mindseye.reproduction.pages import html, markdown
@@ -55,7 +55,7 @@ def reproduce(
         watch: Called with what is being done, how much of it is done and how much there is.
     """
     next(iter(plan.recipes.values())).data.open("train", folder=data)  # fail before it is begun
-    work = _Work(plan, Path(folder), device, data, watch, _Clock(Path(folder) / "seconds.json"))
+    work = _Work(plan, Path(folder), device, data, watch, Clock(Path(folder) / "seconds.json"))
     judges = [work.judge(column) for column in plan.protocols]
     pairs = [(split, row) for split in plan.table.splits for row in plan.rows]
     for split, row in pairs:
@@ -76,7 +76,7 @@ class _Work:
         device: torch.device | str,
         data: str | None,
         watch: Watch,
-        clock: _Clock,
+        clock: Clock,
     ):
         self.plan, self.folder, self.device, self.data = plan, folder, device, data
         self.watch, self.clock = watch, clock
@@ -204,19 +204,3 @@ class _Work:
 
     def _progress(self, title: str) -> Any:
         return lambda done, total: self.watch(title, done, total)
-
-
-class _Clock:
-    """Seconds spent over all calls: what was begun and not finished counts too."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.seconds = float(read_json(path)["seconds"]) if path.is_file() else 0.0
-        self.started = 0.0
-
-    def __enter__(self) -> None:
-        self.started = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self.seconds += time.perf_counter() - self.started
-        write_json(self.path, {"seconds": round(self.seconds, 2)})

@@ -11,7 +11,8 @@ from PIL import Image
 from mindseye.errors import DataError, MindseyeError
 from mindseye.files import read_json
 from mindseye.papers import TABLES
-from mindseye.reproduction.pages import Section, opening, sections
+from mindseye.reproduction.pages import opening, sections
+from mindseye.reproduction.section import Section
 
 __all__ = ["Figure", "Result", "find_results"]
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
 from mindseye.papers import TABLES
-from mindseye.reproduction.pages import Section
+from mindseye.reproduction.section import Section
 from mindseye.studio import schemas
 from mindseye.studio.answers import command
 from mindseye.studio.house import ERRORS, TheHouse

@@ -1,0 +1,195 @@
+"""Charts as pictures: bars and points, drawn with the same type as the sheets.
+
+A chart is for a page or a folder of results; the studio draws its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from PIL import Image, ImageDraw
+
+from mindseye.errors import UsageError
+from mindseye.typesetting import typeset
+
+__all__ = ["Series", "bar_chart", "point_chart"]
+
+GROUND, INK, FAINT = (255, 255, 255), (40, 40, 40), (205, 205, 205)
+COLOURS = (
+    (31, 119, 180),
+    (214, 96, 30),
+    (44, 140, 60),
+    (180, 40, 60),
+    (120, 90, 170),
+    (120, 90, 70),
+    (200, 100, 170),
+    (100, 100, 100),
+    (150, 150, 30),
+    (20, 150, 160),
+    (60, 60, 120),
+    (160, 120, 200),
+)
+MARGIN, LEFT, BELOW, SIZE = 16, 96, 56, 15
+
+
+class Series(NamedTuple):
+    """Numbers with a name."""
+
+    name: str
+    values: Sequence[float]
+
+
+def bar_chart(
+    series: Sequence[Series], title: str, axis: str, *, line: float | None = None, log: bool = False
+) -> Image.Image:
+    """A strip of bars for each series, one under the other.
+
+    Arguments:
+        series: What is drawn; each has its own strip and its own colour.
+        title: The heading.
+        axis: What a bar's height is.
+        line: A height to mark in every strip.
+        log: Whether heights are logarithms of the numbers; those of 0 have none.
+    """
+    if not series or not all(each.values for each in series):
+        raise UsageError("`series` is empty; expected one or more, each with numbers.")
+    every = [value for each in series for value in each.values if value > 0 or not log]
+    low = min([*every, line or math.inf]) if log else min(0.0, *every)
+    high = max([*every, line or -math.inf])
+    scale = _Scale(low, high, log)
+    strips = [_strip(each, COLOURS[i % len(COLOURS)], scale, line) for i, each in enumerate(series)]
+    return _stack(title, axis, strips)
+
+
+def point_chart(
+    points: Sequence[tuple[str, float, float]], title: str, axes: tuple[str, str]
+) -> Image.Image:
+    """Points in a plane, each with its name beside it.
+
+    Arguments:
+        points: Names and coordinates.
+        title: The heading.
+        axes: What the coordinates are.
+    """
+    if not points:
+        raise UsageError("`points` is empty; expected one or more.")
+    width, height = 760, 460
+    picture = Image.new("RGB", (width, height), GROUND)
+    draw = ImageDraw.Draw(picture)
+    across, down = [a for _, a, _ in points], [b for _, _, b in points]
+    x, y = (_Scale(*_padded(values), log=False) for values in (across, down))
+    box = (LEFT, MARGIN, width - 190, height - BELOW)
+    draw.rectangle(box, outline=FAINT)
+    for tick in x.ticks():
+        _tick(picture, draw, box, x, tick, across=True)
+    for tick in y.ticks():
+        _tick(picture, draw, box, y, tick, across=False)
+    for i, (name, a, b) in enumerate(points):
+        colour = COLOURS[i % len(COLOURS)]
+        at = (_between(box[0], box[2], x.part(a)), _between(box[3], box[1], y.part(b)))
+        draw.ellipse([at[0] - 5, at[1] - 5, at[0] + 5, at[1] + 5], fill=colour)
+        row = MARGIN + 22 * i
+        draw.ellipse([box[2] + 14, row + 4, box[2] + 24, row + 14], fill=colour)
+        _write(picture, name, (box[2] + 30, row))
+    _write(picture, axes[0], ((box[0] + box[2]) // 2 - 60, height - 26))
+    return _stack(title, axes[1], [picture])
+
+
+class _Scale(NamedTuple):
+    """Where a number stands between two ends."""
+
+    low: float
+    high: float
+    log: bool
+
+    def part(self, value: float) -> float:
+        """0 at the low end, 1 at the high one."""
+        low, high, value = (self._placed(v) for v in (self.low, self.high, value))
+        return min(1.0, max(0.0, (value - low) / max(high - low, 1e-12)))
+
+    def _placed(self, value: float) -> float:
+        return math.log10(max(value, 1e-12)) if self.log else value
+
+    def ticks(self) -> list[float]:
+        """Round numbers between the ends."""
+        if self.log:
+            ends = (math.floor(self._placed(self.low)), math.ceil(self._placed(self.high)))
+            powers = [10.0**e for e in range(ends[0], ends[1] + 1)]
+            return [power for power in powers if self.low <= power <= self.high]
+        step = 10 ** math.floor(math.log10(max(self.high - self.low, 1e-9)))
+        while (self.high - self.low) / step < 4:
+            step /= 2
+        first = math.ceil(self.low / step)
+        return [step * i for i in range(first, math.floor(self.high / step) + 1)]
+
+
+def _strip(
+    series: Series, colour: tuple[int, int, int], scale: _Scale, line: float | None
+) -> Image.Image:
+    """The bars of one series, the tallest first as they are given."""
+    width, height, wide = 760, 110, max(2, min(14, 640 // len(series.values)))
+    picture = Image.new("RGB", (width, height), GROUND)
+    draw = ImageDraw.Draw(picture)
+    top, base = 26, height - 8
+    _write(picture, series.name, (LEFT, 2))
+    for tick in scale.ticks():
+        row = _between(base, top, scale.part(tick))
+        draw.line([LEFT, row, width - MARGIN, row], fill=FAINT)
+        _write(picture, f"{tick:g}", (8, row - 9))
+    for i, value in enumerate(series.values):
+        left = LEFT + i * wide
+        height_of = _between(base, top, scale.part(value))
+        draw.rectangle([left, height_of, left + wide - 2, base], colour)
+    if line is not None:
+        row = _between(base, top, scale.part(line))
+        draw.line([LEFT, row, width - MARGIN, row], fill=INK, width=1)
+    return picture
+
+
+def _tick(
+    picture: Image.Image,
+    draw: ImageDraw.ImageDraw,
+    box: tuple[int, int, int, int],
+    scale: _Scale,
+    tick: float,
+    across: bool,
+) -> None:
+    """A line of the grid and its number."""
+    if across:
+        column = _between(box[0], box[2], scale.part(tick))
+        draw.line([column, box[1], column, box[3]], fill=FAINT)
+        _write(picture, f"{tick:g}", (column - 12, box[3] + 4))
+    else:
+        row = _between(box[3], box[1], scale.part(tick))
+        draw.line([box[0], row, box[2], row], fill=FAINT)
+        _write(picture, f"{tick:g}", (40, row - 9))
+
+
+def _stack(title: str, axis: str, parts: Sequence[Image.Image]) -> Image.Image:
+    """A heading, what the heights are, and the parts under each other."""
+    width = max(part.width for part in parts)
+    whole = Image.new("RGB", (width, 56 + sum(part.height for part in parts)), GROUND)
+    _write(whole, title, (MARGIN, 8), 18)
+    _write(whole, axis, (MARGIN, 32))
+    top = 56
+    for part in parts:
+        whole.paste(part, (0, top))
+        top += part.height
+    return whole
+
+
+def _write(picture: Image.Image, text: str, at: tuple[int, int], size: int = SIZE) -> None:
+    (label,) = typeset([text], 700, (size,))
+    label.write(picture, *at)
+
+
+def _padded(values: Sequence[float]) -> tuple[float, float]:
+    """Ends with some room around the values."""
+    room = 0.08 * (max(values) - min(values)) or 1.0
+    return min(values) - room, max(values) + room
+
+
+def _between(start: int, end: int, part: float) -> int:
+    return round(start + (end - start) * part)

@@ -1,0 +1,60 @@
+"""The tables of a ledger: what was printed, what was found, and by which runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mindseye.reproduction.section import Grid, Section
+
+__all__ = ["ledger_sections"]
+
+
+def ledger_sections(result: dict[str, Any]) -> Iterator[Section]:
+    """Results first, then the runs they are of."""
+    yield Section("Results", f"{result['about']} {_SPREAD}", _results(result))
+    yield Section("Runs", _RUNS, _runs(result), words=3)
+
+
+_SPREAD = "Ours are means over training seeds, ± their standard deviation."
+_RUNS = (
+    "Rollbacks are returns to a good state after numbers ran away; seconds of training are a run's "
+    "share of the time where several were trained together. Every run is its last step: none is "
+    "chosen."
+)
+
+
+def _results(result: dict[str, Any]) -> Grid:
+    columns = result["columns"]
+    head = [""]
+    for column in columns:
+        printed = any(column["key"] in entry["published"] for entry in result["entries"])
+        head += [f"{column['label']}, printed"] * printed + [column["label"] + ", ours" * printed]
+    grid = [head]
+    for entry in result["entries"]:
+        cells = [entry["label"]]
+        for column in columns:
+            if f"{column['label']}, printed" in head:
+                cells.append(entry["published"].get(column["key"], "–"))
+            cells.append(_ours(entry["ours"].get(column["key"]), column["decimals"]))
+        grid.append(cells)
+    return grid
+
+
+def _ours(cell: dict[str, Any] | None, decimals: int) -> str:
+    """A mean and how far the seeds are apart; of several numbers, such as layers, each mean."""
+    if cell is None:
+        return "–"
+    if isinstance(cell["mean"], list):
+        return "+".join(f"{each:.1f}".removesuffix(".0") for each in cell["mean"])
+    spread = "" if cell["deviation"] is None else f" ± {cell['deviation']:.{decimals}f}"
+    return f"{cell['mean']:.{decimals}f}{spread}"
+
+
+def _runs(result: dict[str, Any]) -> Grid:
+    grid = [["run", "recipe", "digest", "seed", "steps", "rollbacks", "training, s", "scoring, s"]]
+    for run in result["runs"]:
+        numbers = [run["seed"], run["steps"], run["rollbacks"]]
+        numbers += [f"{run['training seconds']:.0f}", f"{run['scoring seconds']:.0f}"]
+        grid.append([run["run"], run["recipe"], run["digest"], *map(str, numbers)])
+    return grid
