@@ -1,4 +1,4 @@
-"""Around a belief: experts multiply to the product, planes keep the prior, distances are right."""
+"""Around a belief or a latent: products of experts, planes, rows and ways are what they say."""
 
 import math
 
@@ -10,21 +10,34 @@ from mindseye.errors import UsageError
 from mindseye.explore import (
     density,
     diversity,
+    effects,
     ellipse,
     experts,
+    liveliest,
+    manifold,
+    moved,
     nearest,
     openness,
     plane,
+    prior_draws,
     telling,
     traversals,
     way,
 )
-from mindseye.imagine import Query
+from mindseye.imagine import Mind, Query
+from mindseye.models import VAE
 
 
 @pytest.fixture(scope="module")
 def mind():
     return mindseye.load("mnist-a")
+
+
+def painter(latent: int) -> Mind:
+    """A model of pictures alone."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return Mind(VAE((1, 12, 8), latent, "tanh"), name="painter", fits=frozenset({"q_x", "q_y"}))
 
 
 def test_the_prior_times_the_experts_is_the_belief(mind):
@@ -149,3 +162,86 @@ def test_the_nearest_is_the_thing_itself():
     found = nearest(points[7], points, 3)
     assert found[0] == (7, 0.0)
     assert [distance for _, distance in found] == sorted(distance for _, distance in found)
+
+
+# Without words
+
+
+def test_draws_of_the_prior_are_where_a_model_without_words_imagines():
+    mind = painter(5)
+    drawn = prior_draws(mind, 4, seed=3)
+    assert torch.equal(drawn, mind.imagined("", 4, 3).latents)
+    assert torch.equal(drawn[:1], prior_draws(mind, seed=3))
+    many = prior_draws(mind, 10_000)
+    assert many.mean().item() == pytest.approx(0, abs=0.02)
+    assert many.std().item() == pytest.approx(1, abs=0.02)
+
+
+def test_moving_a_latent_changes_what_is_moved_and_nothing_else():
+    z = torch.arange(4.0)
+    assert moved(z, {1: -2.5, 3: 0.0}).tolist() == [0, -2.5, 2, 0]
+    assert z.tolist() == [0, 1, 2, 3]
+    with pytest.raises(UsageError, match="`4` is not a dimension; expected 0 to 3"):
+        moved(z, {4: 1.0})
+    with pytest.raises(UsageError, match="`-1` is not a dimension"):
+        moved(z, {-1: 1.0})
+    with pytest.raises(UsageError, match="not a finite number"):
+        moved(z, {0: math.nan})
+
+
+def test_rows_of_some_dimensions_are_those_of_all():
+    mind = painter(5)
+    z = prior_draws(mind)[0]
+    _, every = traversals(mind, z, steps=3)
+    _, some = traversals(mind, z, steps=3, dimensions=[4, 1])
+    assert some.shape == (2, 3, 1, 12, 8)
+    torch.testing.assert_close(some, every[[4, 1]])
+    for wrong in ([], [5], [-1]):
+        with pytest.raises(UsageError, match="`dimensions="):
+            traversals(mind, z, dimensions=wrong)
+
+
+def test_a_plane_of_pictures_has_its_corners_where_they_belong():
+    mind = painter(3)
+    z = torch.tensor([9.0, 0.5, 9.0])
+    values, pictures = manifold(mind, z, across=2, up=0, side=5, span=2.0)
+    assert values == [-2, -1, 0, 1, 2]
+    at = {(0, 0): (2, -2), (0, 4): (2, 2), (4, 0): (-2, -2), (3, 2): (-1, 0)}
+    for (row, column), (up, across) in at.items():
+        expected = mind.expected(torch.tensor([[up, 0.5, across]]))[0]
+        torch.testing.assert_close(pictures[row, column], expected)
+    for across, up in ((0, 0), (0, 3), (-1, 0)):
+        with pytest.raises(UsageError, match="must be two dimensions of 0 to 2"):
+            manifold(mind, z, across, up)
+    with pytest.raises(UsageError, match="`side=1`"):
+        manifold(mind, z, side=1)
+
+
+def test_several_ways_are_each_its_own():
+    mind = painter(5)
+    z = prior_draws(mind, 4)
+    both = way(mind, z[:2], z[2:], steps=3)
+    assert both.shape == (2, 3, 1, 12, 8)
+    for row in range(2):
+        torch.testing.assert_close(both[row], way(mind, z[row], z[2 + row], steps=3)[0])
+
+
+def test_a_dimension_that_the_decoder_does_not_use_has_no_effect():
+    mind = painter(4)
+    first = next(p for p in mind.model.parameters() if p.shape[-1] == 4)  # the decoder's first
+    with torch.no_grad():
+        first[:, 2] = 0
+        first[:, 1] *= 3
+    found = effects(mind)
+    assert found[2] == 0
+    assert found[[0, 1, 3]].min() > 0
+    assert liveliest(found)[0] == 1
+    assert liveliest(found)[-1] == 2
+
+
+def test_a_latent_of_one_dimension_has_no_plane():
+    mind = painter(1)
+    with pytest.raises(UsageError, match="one dimension"):
+        plane(mind, mind.concept(""), torch.zeros(4, 1))
+    with pytest.raises(UsageError, match="must be two dimensions"):
+        manifold(mind, torch.zeros(1))

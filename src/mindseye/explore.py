@@ -1,4 +1,4 @@
-r"""Around a belief: its experts in a plane, its dimensions one by one, the pictures near it.
+r"""Around a belief or a latent: experts in a plane, dimensions one by one, pictures nearby.
 
 Whatever is drawn in two dimensions is projected by $P$, `(2, D)`, whose rows are orthonormal. So
 $\mathcal{N}(\mu, \Sigma)$ becomes $\mathcal{N}(P \mu, P \Sigma P^\top)$; the prior stays as it is.
@@ -7,7 +7,7 @@ $\mathcal{N}(\mu, \Sigma)$ becomes $\mathcal{N}(P \mu, P \Sigma P^\top)$; the pr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -18,6 +18,7 @@ from mindseye.data import Batch
 from mindseye.distributions import Attributes
 from mindseye.errors import UsageError
 from mindseye.imagine import Mind, Query
+from mindseye.randomness import keys_of_each, normals
 
 __all__ = [
     "Ellipse",
@@ -25,12 +26,17 @@ __all__ = [
     "Plane",
     "density",
     "diversity",
+    "effects",
     "ellipse",
     "experts",
     "latents_of",
+    "liveliest",
+    "manifold",
+    "moved",
     "nearest",
     "openness",
     "plane",
+    "prior_draws",
     "telling",
     "traversals",
     "way",
@@ -99,6 +105,8 @@ def plane(mind: Mind, concept: Concept, latents: Tensor, axes: str = "words") ->
         axes: "words", the two dimensions that say most about the concept; "pca", where the latents
             vary most; or two dimensions, such as "0,3".
     """
+    if mind.model.latent < 2:
+        raise UsageError(f"`{mind.name}` has a latent of one dimension; a plane shows two.")
     if axes == "words":
         return _along(mind, telling(mind, concept))
     if axes == "pca":
@@ -163,28 +171,121 @@ def density(points: Tensor, side: int = 40, reach: float = 4.0, width: float = 0
     return found / (prior[:, None] * prior / (2 * math.pi * spread))
 
 
+def prior_draws(mind: Mind, n: int = 1, seed: int = 0) -> Tensor:
+    """Latents of the prior, `(n, D)`: where a model without words imagines its first n pictures."""
+    key = keys_of_each([seed], n, "imagine", mind.device)[0]
+    return normals(key, mind.model.latent)
+
+
+def moved(z: Tensor, changes: Mapping[int, float]) -> Tensor:
+    """A latent `(D,)` of which some dimensions have other values."""
+    made = z.clone()
+    for dimension, value in changes.items():
+        if not 0 <= dimension < len(z):
+            raise UsageError(f"`{dimension}` is not a dimension; expected 0 to {len(z) - 1}.")
+        if not math.isfinite(value):
+            raise UsageError(f"`{dimension}: {value}` is not a finite number.")
+        made[dimension] = value
+    return made
+
+
 def traversals(
-    mind: Mind, z: Tensor, steps: int = 9, span: float = 3.0
+    mind: Mind,
+    z: Tensor,
+    steps: int = 9,
+    span: float = 3.0,
+    dimensions: Sequence[int] | None = None,
 ) -> tuple[list[float], Tensor]:
     """Expected pictures as each dimension of a latent `(D,)` goes from -span to span.
 
+    Arguments:
+        mind: Whose latent it is.
+        z: Where the other dimensions stay.
+        steps: Pictures of a row.
+        span: How far to go.
+        dimensions: Which rows there are, in this order; one for every dimension if not given.
+
     Returns:
-        The values, and pictures `(D, steps, C, H, W)`.
+        The values, and pictures `(R, steps, C, H, W)`.
     """
-    if steps < 2:
-        raise UsageError(f"`steps={steps}` must be at least 2: both ends are shown.")
+    _check_steps(steps)
+    rows = list(range(len(z)) if dimensions is None else dimensions)
+    if not rows or not 0 <= min(rows) <= max(rows) < len(z):
+        raise UsageError(f"`dimensions={rows}` must be some of 0 to {len(z) - 1}.")
     values = torch.linspace(-span, span, steps, device=z.device)
-    chosen = torch.eye(len(z), dtype=torch.bool, device=z.device)[:, None]
-    every = torch.where(chosen, values[:, None], z)  # (D, steps, D)
-    return values.tolist(), mind.expected(every.flatten(0, 1)).unflatten(0, (len(z), steps))
+    chosen = torch.eye(len(z), dtype=torch.bool, device=z.device)[rows, None]
+    every = torch.where(chosen, values[:, None], z)  # (R, steps, D)
+    return values.tolist(), mind.expected(every.flatten(0, 1)).unflatten(0, (len(rows), steps))
+
+
+def manifold(
+    mind: Mind,
+    z: Tensor,
+    across: int = 0,
+    up: int = 1,
+    side: int = 15,
+    span: float = 3.0,
+) -> tuple[list[float], Tensor]:
+    """Expected pictures over two dimensions of a latent `(D,)`; with D = 2 that is all there is.
+
+    Returns:
+        The values from -span to span, and pictures `(side, side, C, H, W)`: columns go by `across`
+        from the left, rows by `up` from the bottom, so that the last row has -span.
+    """
+    _check_steps(side, "side")
+    if across == up or not (0 <= min(across, up) <= max(across, up) < len(z)):
+        raise UsageError(
+            f"`across={across}` and `up={up}` must be two dimensions of 0 to {len(z) - 1}.",
+            "A latent of one dimension has no plane." if len(z) < 2 else "",
+        )
+    values = torch.linspace(-span, span, side, device=z.device)
+    every = z.repeat(side, side, 1)
+    every[..., across], every[..., up] = values, values.flip(0)[:, None]
+    return values.tolist(), mind.expected(every.flatten(0, 1)).unflatten(0, (side, side))
 
 
 def way(mind: Mind, start: Tensor, end: Tensor, steps: int = 9) -> Tensor:
-    """Expected pictures on the straight line between two latents `(D,)`, `(1, steps, C, H, W)`."""
+    """Expected pictures on straight lines between latents `(D,)` or `(n, D)`.
+
+    Returns:
+        Pictures `(n, steps, C, H, W)`, of single latents with n = 1.
+    """
+    _check_steps(steps)
+    first, last = torch.atleast_2d(start), torch.atleast_2d(end)
+    t = torch.linspace(0, 1, steps, device=first.device)[:, None]
+    z = torch.lerp(first[:, None], last[:, None], t)  # (n, steps, D)
+    return mind.expected(z.flatten(0, 1)).unflatten(0, (len(z), steps))
+
+
+def _check_steps(steps: int, name: str = "steps") -> None:
     if steps < 2:
-        raise UsageError(f"`steps={steps}` must be at least 2: both ends are shown.")
-    t = torch.linspace(0, 1, steps, device=start.device)[:, None]
-    return mind.expected(torch.lerp(start, end, t))[None]
+        raise UsageError(f"`{name}={steps}` must be at least 2: both ends are shown.")
+
+
+def effects(mind: Mind, z: Tensor | None = None, span: float = 3.0) -> Tensor:
+    """How much the expected picture changes as each dimension goes from -span to span, `(D,)`.
+
+    The mean of |x - x'| over pixels and latents. A dimension that the decoder does not use has 0.
+
+    Arguments:
+        mind: Whose decoder it is.
+        z: Where the other dimensions stay, `(n, D)`; four draws from the prior if not given.
+        span: How far to go.
+    """
+    found = []
+    for where in prior_draws(mind, 4) if z is None else z:
+        _, ends = traversals(mind, where, steps=2, span=span)  # (D, 2, C, H, W)
+        found.append((ends[:, 0] - ends[:, 1]).abs().flatten(1).mean(1))
+    return torch.stack(found).mean(0)
+
+
+def liveliest(activity: Tensor) -> list[int]:
+    """Dimensions by activity `(D,)`, the most active first; equal ones as they come.
+
+    >>> liveliest(torch.tensor([0.0, 0.9, 0.0, 1.2]))
+    [3, 1, 0, 2]
+    """
+    return activity.sort(descending=True, stable=True).indices.tolist()
 
 
 def diversity(pictures: Tensor) -> float:
@@ -208,7 +309,7 @@ def openness(mind: Mind, query: Query) -> float:
     The sum over attributes of the entropy of $\mathbb{E}_z\, p(y_k \mid z)$, over latents of the
     description: $\log_2 n_k$ where all values are equally likely, 0 where one is sure.
     """
-    believed = Attributes.mixture(mind.model.p_y(mind.latents(query)))
+    believed = Attributes.mixture(mind.p_y(mind.latents(query)))
     return sum(float(torch.special.entr(p).sum()) for p in believed.by_attribute()) / math.log(2)
 
 

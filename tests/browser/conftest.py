@@ -1,5 +1,6 @@
 """A studio behind a real socket, and a real browser before it."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -8,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from mindseye.runs import BUILTIN
+from mindseye.data import Data
+from mindseye.papers import Recipe
+from mindseye.papers.model import Model
+from mindseye.runs import BUILTIN, create
+from mindseye.training import Training
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
@@ -32,6 +37,37 @@ def two_models(tmp_path):
     """Where a studio answers that has a run open beside the built-in model."""
     shutil.copytree(BUILTIN / "mnist-a", tmp_path / "runs" / "00000-mine")
     yield from _studio(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def painters(tmp_path_factory):
+    """Where a studio answers that has models of pictures alone open; one of them was measured."""
+    home = tmp_path_factory.mktemp("painters")
+    for name, latent in (("flat", 2), ("wide", 20)):
+        recipe = Recipe(
+            f"mnist/{name}",
+            data=Data("mnist", source="digits"),
+            model=Model("vae", "tanh", latent=latent),
+            objectives=("vae",),
+            training=Training(steps=150, batch_size=32, learning_rate=2e-3, log_every=30),
+        )
+        run = create(recipe, home / "runs")
+        list(run.train())
+    (run.path / "likelihood.json").write_text(json.dumps(MEASURED))
+    yield from _studio(home)
+
+
+MEASURED = {
+    "part": "test",
+    "k": 5000,
+    "pictures": 10000,
+    **{
+        name: {"mean": mean, "low": mean - 1, "high": mean + 1, "n": 10000}
+        for name, mean in {"nll": 96.5, "rate": 25.5, "distortion": 73.0}.items()
+    },
+    "activities": [[0.9] * 12 + [0.001] * 8],
+    "active": [12],
+}
 
 
 def _studio(home):

@@ -1,50 +1,15 @@
 """The page in a real browser: every view clicked through, by pointer and by keys."""
 
 import re
-from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import SHOTS
+from .looking import answered, drawn, settled, shot, shown
 
 pytestmark = pytest.mark.browser
-VIEWS = ["Imagine", "Hierarchy", "Experts", "Describe", "Between", "Runs"]
+VIEWS = ["Imagine", "Hierarchy", "Experts", "Describe", "Between", "Latents", "Runs"]
 FOUR = "description=digit%3D4%2C+size%3Dbig&seed=7"
-
-
-def shown(page) -> list[str]:
-    """What every picture of the page looks like, as data."""
-    page.wait_for_load_state("networkidle")
-    return page.evaluate("[...document.querySelectorAll('main canvas')].map((c) => c.toDataURL())")
-
-
-def drawn(page) -> tuple[list[str], list[str]]:
-    """Every picture and every drawing of the page."""
-    drawings = page.locator("main svg").evaluate_all("(all) => all.map((e) => e.outerHTML)")
-    return shown(page), drawings
-
-
-def settled(page) -> None:
-    """Wait until the first answers are shown."""
-    page.wait_for_load_state("networkidle")
-    expect(page.locator("[aria-busy=true]")).to_have_count(0)
-    page.wait_for_timeout(80)
-
-
-@contextmanager
-def answered(page):
-    """What is done inside asks the server; wait until its answer is shown."""
-    with page.expect_response(re.compile("/api/")):
-        yield
-    settled(page)
-
-
-def shot(page, name: str) -> None:
-    """Keep a picture of the page, if somebody wants them."""
-    if SHOTS:
-        SHOTS.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=SHOTS / f"{name}.png")
 
 
 @pytest.mark.parametrize("view", VIEWS)

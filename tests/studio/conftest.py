@@ -6,9 +6,13 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from mindseye.runs import BUILTIN, Run
+from mindseye.data import Data
+from mindseye.papers import Recipe
+from mindseye.papers.model import Model
+from mindseye.runs import BUILTIN, Run, create
 from mindseye.studio.server import make_app
 from mindseye.studio.shelf import Opened, Shelf
+from mindseye.training import Training
 
 
 @pytest.fixture(scope="session")
@@ -41,4 +45,34 @@ def app(opened, runs, tables):
 @pytest.fixture(scope="session")
 def client(app):
     with TestClient(app, raise_server_exceptions=False) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def painters(tmp_path_factory):
+    """Runs of models of pictures alone: of two latents, of twenty, and of two layers."""
+    folder = tmp_path_factory.mktemp("painters") / "runs"
+    models = {
+        "flat": Model("vae", "tanh", latent=2),
+        "wide": Model("vae", "tanh", latent=20),
+        "deep": Model("deep", latents=(6, 3), units=(20, 10)),
+    }
+    for name, model in models.items():
+        recipe = Recipe(
+            f"mnist/{name}",
+            about="A test.",
+            data=Data("mnist", source="digits"),
+            model=model,
+            objectives=("vae",),
+            training=Training(steps=40, batch_size=16, log_every=20),
+        )
+        list(create(recipe, folder).train())
+    return folder
+
+
+@pytest.fixture(scope="session")
+def painted(painters):
+    """A studio of models of pictures alone."""
+    shelf = Shelf([Opened(Run(path)) for path in sorted(painters.iterdir())], painters)
+    with TestClient(make_app(shelf), raise_server_exceptions=False) as found:
         yield found

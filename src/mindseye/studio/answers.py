@@ -17,7 +17,7 @@ from mindseye.errors import DataError
 from mindseye.figures import Verdict
 from mindseye.imagine import Mind, Query
 from mindseye.metrics import glance
-from mindseye.pictures import read_picture, to_uint8
+from mindseye.pictures import png_bytes, read_picture, to_uint8
 from mindseye.studio import schemas
 from mindseye.studio.engine import Seen
 
@@ -29,7 +29,7 @@ __all__ = [
     "imagined",
     "judged",
     "lines",
-    "link_text",
+    "picture_link",
     "picture_of",
     "reading",
     "scored",
@@ -108,7 +108,7 @@ def lines(
 
     Arguments:
         mind: Who made it.
-        words: The command and its arguments.
+        words: The command and its arguments; nothing where no command does it.
         python: What is done with `mind`.
         imports: Lines that Python needs first.
         options: Options of the command.
@@ -116,7 +116,7 @@ def lines(
     chosen = None if mind.source == "mnist-a" else mind.source
     head = "\n".join(["import mindseye", *imports])
     return schemas.Lines(
-        command=command(*words, model=chosen, **options),
+        command=command(*words, model=chosen, **options) if words else "",
         python=f"{head}\n\nmind = mindseye.load({mind.source!r})\n{python}",
     )
 
@@ -173,9 +173,12 @@ def _imagine_lines(mind: Mind, concept: Concept, asked: Query, *, samples: bool)
     )
 
 
-def link_text(data: bytes) -> str:
-    """A file as text that can stand in a link."""
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+def picture_link(picture: np.ndarray) -> str:
+    """A picture `(C, H, W)` as text that can stand in a link."""
+    text = base64.urlsafe_b64encode(png_bytes(picture)).decode().rstrip("=")
+    if len(text) > LINK:
+        raise DataError(f"The picture is too detailed for a link: {len(text)} of {LINK}.")
+    return text
 
 
 def picture_of(text: str, shape: tuple[int, int, int]) -> Tensor:

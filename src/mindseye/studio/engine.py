@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from mindseye.figures import Verdict, verdicts_of
 from mindseye.imagine import Imagined, Mind, Query
 
-__all__ = ["Busy", "Engine", "Late", "Seen", "Timed"]
+__all__ = ["Busy", "Engine", "Late", "Seen", "Timed", "judges"]
 
 
 class Busy(Exception):
@@ -37,6 +37,11 @@ class Seen(NamedTuple):
     verdicts: list[Verdict] | None
     seconds: float
     """What the models took for all that was answered together."""
+
+
+def judges(mind: Mind) -> bool:
+    """Whether there is an observer, and are words for what it sees."""
+    return mind.can_judge and len(mind.vocabulary) > 0
 
 
 class Timed(NamedTuple):
@@ -95,7 +100,7 @@ class Engine:
         self, mind: Mind, queries: Sequence[Query], *, judge: bool = True
     ) -> list[Seen]:
         """The pictures of some queries."""
-        return await self._asked(mind, judge and mind.can_judge, queries)
+        return await self._asked(mind, judge and judges(mind), queries)
 
     async def run(self, function: Callable[[], Any]) -> Timed:
         """What a function returns that lets models work, and how long it took."""

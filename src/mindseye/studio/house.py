@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 
+from mindseye.errors import UsageError
 from mindseye.imagine import Mind
 from mindseye.studio import schemas
 from mindseye.studio.answers import LINK
@@ -45,7 +46,7 @@ class House:
     engine: Engine
 
     def opened(self, name: str) -> Opened:
-        """An open model."""
+        """An open model, the first if the name is empty."""
         return self.shelf.opened(name)
 
     async def mind(self, name: str) -> Mind:
@@ -54,6 +55,16 @@ class House:
         if opened.is_read:
             return self.shelf.read(opened)
         return (await self.engine.run(lambda: self.shelf.read(opened))).value
+
+    async def speaker(self, name: str) -> Mind:
+        """The mind of an open model that knows words."""
+        mind = await self.mind(name)
+        if not len(mind.vocabulary):
+            raise UsageError(
+                f"`{mind.name}` knows no words: it was trained on pictures alone.",
+                "Imagine, Between and Latents show it.",
+            )
+        return mind
 
 
 def _house(request: Request) -> House:

@@ -50,7 +50,7 @@ class Sprite(Answer):
 class Lines(Answer):
     """What makes the same picture elsewhere."""
 
-    command: str = Field(description="In a shell.")
+    command: str = Field(description="In a shell; empty where no command does it.")
     python: str = Field(description="In Python.")
 
 
@@ -106,10 +106,12 @@ class Model(Answer):
 
     name: str
     about: str
-    vocabulary: list[Attribute]
+    vocabulary: list[Attribute] = Field(description="Empty for a model of pictures alone.")
     shape: tuple[int, int, int] = Field(description="Channels, height and width of a picture.")
     latent: int
-    judged: bool = Field(description="Whether there is an observer.")
+    judged: bool = Field(description="Whether there is an observer, and are words to judge by.")
+    reads: bool = Field(description="Whether it can be asked what a picture's latent is.")
+    bits: bool = Field(description="Whether a pixel that is drawn is 0 or 1.")
     builtin: bool
     views: list[str] = Field(description="The views that can show it.")
 

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mindseye.errors import MindseyeError, UsageError
 from mindseye.studio import schemas
-from mindseye.studio.engine import Busy, Engine, Late
+from mindseye.studio.engine import Busy, Engine, Late, judges
 from mindseye.studio.house import ERRORS, House, TheHouse
 from mindseye.studio.limits import Limits
 from mindseye.studio.shelf import Absent, Shelf
@@ -97,7 +97,9 @@ def _model(house: House, name: str) -> schemas.Model:
         vocabulary=[schemas.Attribute(name=a.name, values=list(a.values)) for a in mind.vocabulary],
         shape=mind.model.shape,
         latent=mind.model.latent,
-        judged=mind.can_judge,
+        judged=judges(mind),
+        reads="q_x" in mind.fits,
+        bits=mind.draws_bits,
         builtin=opened.builtin,
         views=[view.name for view in VIEWS if view.shows(mind)],
     )

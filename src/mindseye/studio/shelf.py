@@ -12,15 +12,18 @@ from torch import Tensor
 
 from mindseye.data import Batch
 from mindseye.errors import MindseyeError, UsageError, did_you_mean
-from mindseye.explore import latents_of
+from mindseye.explore import effects, latents_of
 from mindseye.imagine import Mind
 from mindseye.runs import BUILTIN, Run, list_runs, spelled
 from mindseye.studio.results import Result, find_results
 
-__all__ = ["Absent", "Opened", "Shelf", "Training", "shelf_of"]
+__all__ = ["Absent", "Activity", "Opened", "Shelf", "Training", "shelf_of"]
 
 KNOWN = 2000
 """Training pictures that are kept in mind, of every model that is asked for them."""
+
+SHOWN = ("joint", "vae", "deep", "factor")
+"""The kinds of models that have one latent to imagine from."""
 
 READ = 4
 """Models whose weights are kept in memory; of the others those asked last come back from disk."""
@@ -36,6 +39,15 @@ class Training(NamedTuple):
     batch: Batch
     latents: Tensor
     """The means of q(z|x), `(N, D)`."""
+
+
+class Activity(NamedTuple):
+    """How much a model makes of each of its latents."""
+
+    values: Tensor
+    """The variance of E[z|x] over pictures, or how much the decoder's picture changes, `(D,)`."""
+    pictures: int
+    """Over how many training pictures; 0 where there are none here and the decoder was asked."""
 
 
 class Opened:
@@ -87,6 +99,14 @@ class Opened:
             return f"Its training pictures are not on this machine. {error.hint}"
         return Training(batch, latents_of(self.mind, batch))
 
+    @cached_property
+    def activity(self) -> Activity:
+        """What is made of each latent, by training pictures or, without any, by the decoder."""
+        training = self.training
+        if isinstance(training, Training):
+            return Activity(training.latents.var(0), len(training.latents))
+        return Activity(effects(self.mind).cpu(), 0)
+
     @property
     def is_read(self) -> bool:
         """Whether its weights are in memory."""
@@ -94,8 +114,8 @@ class Opened:
 
     def forget(self) -> None:
         """Let go of its weights."""
-        vars(self).pop("mind", None)
-        vars(self).pop("training", None)
+        for name in ("mind", "training", "activity"):
+            vars(self).pop(name, None)
 
 
 class Shelf:
@@ -176,6 +196,9 @@ def shelf_of(
     tables: str | Path = "reproduced",
 ) -> Shelf:
     """The runs that were named, then built-in models; if none was, all finished runs too."""
+    for run in named:
+        if (kind := run.recipe.model.kind) not in (*SHOWN, "observer"):  # whose mind says it
+            raise UsageError(f"{run.path} is of `kind={kind!r}`, which the studio does not show.")
     builtin = list_runs(BUILTIN)
     others = [] if named else [run for run in reversed(list_runs(runs)) if run.finished]
     more = [run for run in (*builtin, *others) if _imagines(run)]
@@ -194,6 +217,6 @@ def _unique(opened: Opened, taken: dict[str, Opened]) -> str:
 def _imagines(run: Run) -> bool:
     """Whether a run is a model that can be shown; a damaged recipe is left out."""
     try:
-        return run.recipe.model.kind == "joint" and bool(run.recipe.fits & {"q_x", "q_y"})
+        return run.recipe.model.kind in SHOWN and bool(run.recipe.fits & {"q_x", "q_y"})
     except MindseyeError:
         return False

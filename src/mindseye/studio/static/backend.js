@@ -25,6 +25,13 @@ export class Trouble extends Error {
  *     describe                Described    what a picture shows
  *     between                 Between      the way between two descriptions or pictures
  *     traversals              Traversals   one row of pictures for each latent dimension
+ *     latents                 Latents      the picture at a point of the latent space
+ *     latents/traversals      Rows         one row for each of the most active dimensions
+ *     latents/sheet           a PNG file   the same with names
+ *     latents/film            a GIF file   the same in motion
+ *     latents/plane           Plane        pictures over two dimensions
+ *     latents/example         Example      a training picture
+ *     latents/known           Known        which dimensions are active, and the likelihood
  *     runs                    Runs         the runs of the folder
  *     runs/NAME               Records      a run's log
  *     compare                 Compared     the same description by several models
@@ -61,12 +68,18 @@ export class HttpBackend extends Backend {
     const method = body ? "POST" : "GET";
     for (let turn = 0; ; turn += 1) {
       const response = await reach(address, { signal, method, body });
-      if (response.ok) return response.json();
+      if (response.ok) return opened(response);
       const again = response.status === 429 && method === "GET" && turn < RETRIES;
       if (!again) throw await complaint(response);
       await pause(Number(response.headers.get("Retry-After")) || 1, signal);
     }
   }
+}
+
+/** What came: plain data, or the bytes of a file. */
+function opened(response) {
+  const plain = response.headers.get("Content-Type")?.includes("json");
+  return plain ? response.json() : response.blob();
 }
 
 /** A question as a query string; lists repeat their name, nothing is sent for null. */

@@ -95,7 +95,8 @@ export function write(said, vocabulary) {
     .join(", ");
 }
 
-/** A description for people: never empty. */
-export function spoken(description) {
-  return description === "" || description === undefined ? "anything at all" : description;
+/** A description for people: never empty. Without words nothing can be said. */
+export function spoken(description, vocabulary) {
+  const nothing = vocabulary?.length === 0 ? "a draw from the prior" : "anything at all";
+  return description === "" || description === undefined ? nothing : description;
 }

@@ -6,7 +6,7 @@ below; it touches no other view.
 
 from __future__ import annotations
 
-from mindseye.studio.views import between, describe, experts, hierarchy, imagine, runs
+from mindseye.studio.views import between, describe, experts, hierarchy, imagine, latents, runs
 from mindseye.studio.views.view import View
 
 __all__ = ["VIEWS", "View"]
@@ -17,5 +17,6 @@ VIEWS: tuple[View, ...] = (
     experts.VIEW,
     describe.VIEW,
     between.VIEW,
+    latents.VIEW,
     runs.VIEW,
 )

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from torch import Tensor
 
 from mindseye.errors import UsageError
-from mindseye.explore import traversals, way
+from mindseye.explore import prior_draws, traversals, way
 from mindseye.imagine import Mind
 from mindseye.studio import schemas
 from mindseye.studio.answers import READING, description_of, lines, picture_of, reading, sprite
@@ -24,6 +24,9 @@ from mindseye.studio.house import (
 from mindseye.studio.views.view import View
 
 __all__ = ["VIEW"]
+
+MOST = 800
+"""Pictures of all dimensions together; of a larger latent the view Latents shows some."""
 
 router = APIRouter()
 
@@ -75,6 +78,9 @@ async def between(
             first, last = (mind.read(x[None]).mean[0] for x in ends)
             return way(mind, first, last, steps), "a picture", "a picture"
         first, last = mind.concept(start), mind.concept(end)
+        if not len(mind.vocabulary):
+            z = prior_draws(mind, 2 * n, seed)
+            return way(mind, z[:n], z[n:], steps), "", ""
         pictures = mind.between(first, last, steps, n, seed)
         return pictures, description_of(first), description_of(last)
 
@@ -109,6 +115,11 @@ async def traverse(
     """Expected pictures as one latent dimension after the other changes."""
     watch, mind = Watch(), await house.mind(model)
     concept = mind.concept(description)
+    if mind.model.latent * steps > MOST:
+        raise UsageError(
+            f"`steps={steps}` of {mind.model.latent} latents are more than {MOST} pictures.",
+            "Ask for the most active ones: /api/latents/traversals.",
+        )
 
     def gone() -> tuple[list[float], Tensor]:
         if picture:
@@ -159,6 +170,12 @@ def _way_lines(
         needed = (*READING, "from mindseye.explore import way")
         return lines(mind, ("imagine", ends[0]), python, *needed, to=ends[1], steps=told)
     python = f"pictures = mind.between(*{ends!r}, steps={steps}, n={n}, seed={seed})"
+    if not len(mind.vocabulary):
+        python = (
+            f"z = prior_draws(mind, {2 * n}, seed={seed})\n"
+            f"pictures = way(mind, z[:{n}], z[{n}:], steps={steps})"
+        )
+        return lines(mind, (), python, "from mindseye.explore import prior_draws, way")
     return lines(mind, ("imagine", ends[0]), python, to=ends[1], n=n, seed=seed, steps=told)
 
 

@@ -10,13 +10,13 @@ from fastapi import APIRouter, Body, Query
 from pydantic import Field
 from torch import Tensor
 
-from mindseye.errors import DataError, UsageError
+from mindseye.errors import UsageError
 from mindseye.explore import nearest
 from mindseye.imagine import Mind
 from mindseye.labels import Labels, decode
-from mindseye.pictures import png_bytes, read_picture
+from mindseye.pictures import read_picture
 from mindseye.studio import schemas
-from mindseye.studio.answers import LINK, READING, lines, link_text, picture_of, reading, sprite
+from mindseye.studio.answers import READING, lines, picture_link, picture_of, reading, sprite
 from mindseye.studio.house import ERRORS, ModelName, PictureText, Seed, TheHouse, Watch
 from mindseye.studio.shelf import Training
 from mindseye.studio.views.view import View
@@ -74,11 +74,9 @@ async def pictures(
 
     def fitted() -> str:
         x = read_picture(body, shape, max_pixels=LARGEST, arrays=False)
-        return link_text(png_bytes(1 - x if invert else x))
+        return picture_link(1 - x if invert else x)
 
     picture = await asyncio.to_thread(fitted)  # not where models work: it may take a while
-    if len(picture) > LINK:
-        raise DataError(f"The picture is too detailed for a link: {len(picture)} of {LINK}.")
     return Picture(model=opened.name, picture=picture)
 
 
@@ -87,7 +85,7 @@ async def describe(
     house: TheHouse, picture: PictureText, model: ModelName = "", seed: Seed = 0
 ) -> Described:
     """The probability of every value of every attribute of a picture."""
-    watch, mind = Watch(), await house.mind(model)
+    watch, mind = Watch(), await house.speaker(model)
     opened = house.opened(model)
     if "q_x" not in mind.fits:
         raise UsageError(f"`{mind.name}` reads no pictures.", "Choose another model.")
@@ -135,5 +133,5 @@ VIEW = View(
     "Describe",
     "Draw or drop a picture, and see what it shows.",
     router,
-    lambda mind: "q_x" in mind.fits,
+    lambda mind: "q_x" in mind.fits and len(mind.vocabulary) > 0,
 )

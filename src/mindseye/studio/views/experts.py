@@ -92,7 +92,7 @@ async def experts(
     points: Annotated[int, Query(ge=0, le=KNOWN, description="Training pictures beneath.")] = KNOWN,
 ) -> Experts:
     """The prior, an expert for each word and their product, with training pictures beneath."""
-    watch, mind = Watch(), await house.mind(model)
+    watch, mind = Watch(), await house.speaker(model)
     concept, opened = mind.concept(description), house.opened(model)
     found = await house.engine.run(lambda: _drawn(mind, opened.training, concept, axes, points))
     said = description_of(concept)
@@ -170,5 +170,10 @@ VIEW = View(
     "Experts",
     "Each word is a Gaussian; the belief is their product.",
     router,
-    lambda mind: "q_y" in mind.fits and mind.factorised,
+    lambda mind: (
+        "q_y" in mind.fits
+        and mind.factorised
+        and len(mind.vocabulary) > 0
+        and mind.model.latent > 1
+    ),
 )

@@ -63,7 +63,7 @@ async def hierarchy(
     product: Product = False,
 ) -> Hierarchy:
     """The lattice around a description."""
-    watch, mind = Watch(), await house.mind(model)
+    watch, mind = Watch(), await house.speaker(model)
     concept = mind.concept(description)
     children = concept.children()
     around = [*concept.parents(), concept, *children[:WIDEST]]
@@ -125,5 +125,5 @@ VIEW = View(
     "Hierarchy",
     "Drop a word, add a word, and watch what varies.",
     router,
-    lambda mind: "q_y" in mind.fits,
+    lambda mind: "q_y" in mind.fits and len(mind.vocabulary) > 0,
 )

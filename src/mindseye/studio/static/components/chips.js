@@ -58,8 +58,11 @@ function chipRow({ name, values, chosen, onChange }) {
   return { element, show };
 }
 
+const WORDLESS =
+  "This model knows no words: it was trained on pictures alone. What it imagines are draws from its prior.";
+
 /** Chips for a whole vocabulary: what they say together is a description. */
-export function conceptEditor({ vocabulary, said, onChange }) {
+export function conceptEditor({ vocabulary, said, onChange, wordless = WORDLESS }) {
   let now = { ...said };
   const rows = new Map(
     vocabulary.map(({ name, values }) => [
@@ -80,6 +83,7 @@ export function conceptEditor({ vocabulary, said, onChange }) {
     "div",
     { class: "concept" },
     [...rows.values()].map((row) => row.element),
+    vocabulary.length ? null : h("p", { class: "note", text: wordless }),
   );
   return {
     element,

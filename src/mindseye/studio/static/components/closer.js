@@ -77,13 +77,19 @@ export function closer(context, pictures, index, answer) {
       can("describe")
         ? button({ text: "Describe it", onClick: () => send("describe", "picture") })
         : null,
-      can("between")
+      can("latents") && context.model.reads
+        ? button({
+            text: "Read its latents",
+            onClick: () => send("latents", "picture", { point: "picture", z: null }),
+          })
+        : null,
+      can("between") && context.model.reads
         ? button({
             text: "Start a way here",
             onClick: () => send("between", "start_picture", { ends: "pictures" }),
           })
         : null,
-      can("between")
+      can("between") && context.model.reads
         ? button({
             text: "End a way here",
             onClick: () => send("between", "end_picture", { ends: "pictures" }),

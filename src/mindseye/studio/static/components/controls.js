@@ -118,8 +118,8 @@ export function picker({ label, options, chosen, onChange, hidden = false }) {
   };
 }
 
-/** The seed: a field, a dice, and a lock that keeps it while words change. */
-export function seedField({ seed, locked, onSeed, onRoll, onLock }) {
+/** The seed: a field, a dice, and a lock that keeps it while words change, if there are words. */
+export function seedField({ seed, locked, onSeed, onRoll, onLock, lockable = true }) {
   const id = unique("seed");
   const input = h("input", {
     id,
@@ -137,6 +137,7 @@ export function seedField({ seed, locked, onSeed, onRoll, onLock }) {
   const lock = h("button", {
     type: "button",
     class: "button button-icon",
+    hidden: !lockable,
     on: { click: () => onLock() },
   });
   const roll = button({ sign: "dice", title: "Roll a new seed (r)", onClick: onRoll });

@@ -6,7 +6,7 @@ const [WIDE, HIGH] = [480, 150];
 const EDGE = { left: 52, right: 10, top: 10, bottom: 22 };
 
 /** Round numbers that divide a range into a few parts. */
-function ticks(low, high, parts = 4) {
+export function ticks(low, high, parts = 4) {
   const rough = (high - low) / parts || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);

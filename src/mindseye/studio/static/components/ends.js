@@ -11,7 +11,12 @@ import { canvasFor, fromLink, linkBlob, save } from "./sprite.js";
 /** One end: chips for words, or a picture with buttons. */
 function end({ title, context, onWords, onFile, onClear }) {
   const { model } = context;
-  const editor = conceptEditor({ vocabulary: model.vocabulary, said: {}, onChange: onWords });
+  const editor = conceptEditor({
+    vocabulary: model.vocabulary,
+    said: {},
+    onChange: onWords,
+    wordless: title === "From" ? "a draw from the prior" : "another draw",
+  });
   const canvas = canvasFor(model.shape, `${title}: no picture yet`);
   const clear = button({
     sign: "clear",
@@ -84,12 +89,13 @@ export function bothEnds(context, { onWords, onFile, onClear }) {
   const kind = segmented({
     label: "between",
     options: [
-      ["words", "words"],
+      ["words", context.model.vocabulary.length ? "words" : "draws"],
       ["pictures", "pictures"],
     ],
     chosen: "words",
     onChange: (value) => context.say({ ends: value === "words" ? null : value }),
   });
+  kind.element.hidden = !context.model.reads;
   return {
     element: h("div", { class: "ends" }, kind.element, made[0].element, made[1].element),
     /** Show the ends of a state; the second has no part in latents. */

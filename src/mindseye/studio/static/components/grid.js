@@ -65,6 +65,7 @@ export class PictureGrid {
     this.element.style.setProperty("--columns", columns);
     this.element.style.setProperty("--rows", rows);
     this.element.style.setProperty("--ratio", shape[1] / shape[2]);
+    this.element.style.setProperty("--unit", shape[2] > 32 ? "8px" : `${shape[2] / 2}px`);
     this.element.classList.toggle("grid-dense", n > 25);
     this.element.classList.toggle("grid-bare", !this.captions);
     while (this.tiles.length < n) this.tiles.push(this.tile(this.tiles.length, shape));

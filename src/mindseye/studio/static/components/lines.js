@@ -99,8 +99,9 @@ export function linesDrawer() {
     element,
     show(next, seconds) {
       lines = next;
-      element.classList.toggle("lines-empty", next.command === "");
-      command.textContent = next.command;
+      element.classList.toggle("lines-empty", next.command === "" && next.python === "");
+      element.classList.toggle("lines-python", next.command === "" && next.python !== "");
+      command.textContent = next.command || "no command does this; Python does";
       command.title = next.command;
       python.textContent = next.python;
       toggle.disabled = next.python === "";

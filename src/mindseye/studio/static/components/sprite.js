@@ -55,6 +55,7 @@ export function canvasFor(shape, label = "a picture") {
     class: "picture",
     width: shape[2],
     height: shape[1],
+    style: { "aspect-ratio": `${shape[2]} / ${shape[1]}` },
     role: "img",
     "aria-label": label,
   });
@@ -104,13 +105,18 @@ export function spriteBlob(sprite) {
   return new Blob([bytesOf(sprite.png)], { type: "image/png" });
 }
 
-/** A name for a file made of a description. */
+/** A name for a picture file made of a description. */
 export function fileName(...parts) {
+  return fileNameOf("png", ...parts);
+}
+
+/** The same for another kind of file. */
+export function fileNameOf(kind, ...parts) {
   const stem = parts.filter((part) => part !== "").join("-");
   return `${
     stem
       .replace(/[^\p{L}\p{N}]+/gu, "-")
       .replace(/^-|-$/g, "")
       .toLowerCase() || "pictures"
-  }.png`;
+  }.${kind}`;
 }

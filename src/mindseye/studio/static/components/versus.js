@@ -34,6 +34,7 @@ function side(context, which, models) {
   });
   const grid = new PictureGrid({ label: `Pictures of the ${which} model`, captions: false });
   const meters = scoreMeters();
+  meters.element.hidden = !context.model.vocabulary.length; // nothing can be said, nor judged
   grid.reserve(COUNT, context.model.shape);
   return {
     choose,
@@ -51,13 +52,14 @@ export function versusSection(context, { goings, lines, editor }) {
   const left = names.includes(model.name) ? model.name : names[0];
   const fallback = { left, right: names.find((name) => name !== left) ?? left };
   const sides = { left: side(context, "left", models), right: side(context, "right", models) };
+  const from = model.vocabulary.length ? "from these words" : "without words";
   const alone = h(
     "p",
     { class: "note missing", hidden: models.length > 1 },
     marked(
       models.length
-        ? "Only one open model imagines from these words, so it stands against itself. Open more with `mindseye studio RUN …`."
-        : "No open model imagines from these words. Open one with `mindseye studio RUN …`.",
+        ? `Only one open model imagines ${from}, so it stands against itself. Open more with \`mindseye studio RUN …\`.`
+        : `No open model imagines ${from}. Open one with \`mindseye studio RUN …\`.`,
     ),
   );
   const element = h(
@@ -81,9 +83,8 @@ export function versusSection(context, { goings, lines, editor }) {
     editor.show(read(answer.description, model.vocabulary));
     shown = answer;
     showLines();
-    context.announce(
-      `${answer.answers.map((each) => each.model).join(" and ")} on ${spoken(answer.description)}`,
-    );
+    const asked = spoken(answer.description, model.vocabulary);
+    context.announce(`${answer.answers.map((each) => each.model).join(" and ")} on ${asked}`);
   }
 
   function showLines() {

@@ -14,6 +14,7 @@ const still = window.matchMedia("(prefers-reduced-motion: reduce)");
  */
 export function wayRows(context, look) {
   const { model } = context;
+  const told = (end) => spoken(end, model.vocabulary);
   const range = bareRange("Where on the way");
   const play = button({ sign: "play", title: "Play", onClick: toggle, disabled: true });
   const scrubber = h("div", { class: "scrubber" }, play, range);
@@ -63,9 +64,9 @@ export function wayRows(context, look) {
     morph(look.canvas, now.pictures, now.row, now.at, steps);
     const where =
       share === 0
-        ? spoken(start)
+        ? told(start)
         : share === 1
-          ? spoken(end)
+          ? told(end)
           : `${Math.round(100 * share)} % of the way`;
     look.canvas.setAttribute("aria-label", `row ${now.row + 1}, ${where}`);
     look.note.textContent = rows > 1 ? `${where}, row ${now.row + 1}` : where;
@@ -124,11 +125,11 @@ export function wayRows(context, look) {
       strips.show(
         pictures,
         (row, step) =>
-          `row ${row + 1}, step ${step + 1} of ${answer.steps} from ${spoken(answer.start)} to ${spoken(answer.end)}`,
+          `row ${row + 1}, step ${step + 1} of ${answer.steps} from ${told(answer.start)} to ${told(answer.end)}`,
       );
       go(now.share * (answer.steps - 1));
       context.announce(
-        `${answer.rows} rows of ${answer.steps} steps from ${spoken(answer.start)} to ${spoken(answer.end)}`,
+        `${answer.rows} rows of ${answer.steps} steps from ${told(answer.start)} to ${told(answer.end)}`,
       );
     },
   };

@@ -17,8 +17,11 @@ export const name = "between";
 export const styles = new URL("between.css", import.meta.url).href;
 export const ofOneModel = ["start_picture", "end_picture"];
 
+const MOST_LATENTS = 32;
+
 /** The other end if the link has none: the first attribute gets the value half-way round. */
 function otherEnd(description, vocabulary) {
+  if (!vocabulary.length) return "";
   const said = read(description, vocabulary);
   const { name: first, values } = vocabulary[0];
   const at = said[first] === undefined ? 0 : values.indexOf(said[first]);
@@ -69,11 +72,13 @@ export function mount(root, context) {
   const largeNote = h("p", { class: "note large-note" });
   const look = { canvas: large, note: largeNote };
   const shown = { way: wayRows(context, look), latents: latentRows(context, look) };
+  const wordless = !model.vocabulary.length;
+  const rowed = !wordless && model.latent <= MOST_LATENTS; // the view Latents shows the others
   const tabs = sections({
     label: "What to see",
     options: [
       ["way", "The way between", shown.way.element],
-      ["latents", "One latent at a time", shown.latents.element],
+      ...(rowed ? [["latents", "One latent at a time", shown.latents.element]] : []),
     ],
     chosen: "way",
     onChange: (section) => context.say({ section: unless("way", section) }),
@@ -85,6 +90,7 @@ export function mount(root, context) {
   const goings = status(view.stage);
   const drawn = redrawer(context, { goings, show });
 
+  tabs.element.hidden = !rowed;
   view.say.append(ends.element);
   view.settings.append(
     block("Draw", seed.element, h("div", { class: "field pair" }, rows.element, steps.element)),
@@ -140,7 +146,7 @@ export function mount(root, context) {
     const { n, steps: count, seed: number } = settingsOf(state);
     const { start_picture, end_picture } = state;
     const pictures = state.ends === "pictures";
-    if (state.section === "latents") {
+    if (rowed && state.section === "latents") {
       const from =
         pictures && start_picture ? { picture: start_picture } : { description: state.description };
       return ["traversals", { model: model.name, ...from, seed: number, steps: count }];
@@ -168,6 +174,11 @@ export function mount(root, context) {
         pictures && state.start_picture ? "a picture" : spoken(start),
         `each row changes one of ${model.latent} latents and nothing else`,
       );
+    if (!pictures && wordless)
+      return head.show(
+        "a draw → another draw",
+        "each row goes along a straight line between two draws from the prior",
+      );
     return head.show(
       pictures ? "a picture → a picture" : `${spoken(start)} → ${spoken(end)}`,
       pictures
@@ -178,7 +189,7 @@ export function mount(root, context) {
 
   return {
     update(state) {
-      const latents = state.section === "latents";
+      const latents = rowed && state.section === "latents";
       const now = settingsOf(state);
       tabs.show(latents ? "latents" : "way");
       ends.show(state, wordsOf(state), latents);
@@ -187,7 +198,7 @@ export function mount(root, context) {
       rows.show(now.n);
       steps.show(now.steps);
       title(state, latents);
-      swap.hidden = latents;
+      swap.hidden = latents || (wordless && state.ends !== "pictures");
       const asking = question(state);
       empty.hidden = asking !== null;
       shown.way.element.hidden = latents || asking === null;

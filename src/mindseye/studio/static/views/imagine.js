@@ -61,7 +61,14 @@ function drawing(context, settings) {
     onInput: (value) => context.say({ temperature: unless(1, value) }),
   });
   return {
-    element: block("Draw", seed.element, count.element, shown.element, open.element, heat.element),
+    element: block(
+      "Draw",
+      seed.element,
+      count.element,
+      context.model.bits ? shown.element : null,
+      context.model.vocabulary.length ? open.element : null,
+      heat.element,
+    ),
     show(now) {
       seed.show(now.seed, now.locked);
       count.show(now.n);
@@ -73,9 +80,17 @@ function drawing(context, settings) {
 }
 
 /** What is heard when pictures have come. */
-function announcement({ n, description, scores }) {
+function announcement({ n, description, scores }, vocabulary) {
+  if (!vocabulary.length) return `${n} draws from the prior`;
   const right = scores.correctness ? `; ${percent(scores.correctness.value)} right` : "";
   return `${n} pictures of ${spoken(description)}${right}`;
+}
+
+/** Why nothing is judged. */
+function unjudged({ vocabulary }) {
+  return vocabulary.length
+    ? "There is no observer for these data."
+    : "An observer compares pictures with words, and nothing can be said here.";
 }
 
 export function mount(root, context) {
@@ -121,10 +136,7 @@ export function mount(root, context) {
           block("Judged by an observer", meters.element),
           block("What it sees", seen.element),
         )
-      : block(
-          "Not judged",
-          h("p", { class: "note", text: "There is no observer for these data." }),
-        ),
+      : block("Not judged", h("p", { class: "note", text: unjudged(model) })),
   );
   root.append(view.element);
 
@@ -151,14 +163,16 @@ export function mount(root, context) {
     seen.show(answer.verdicts, answer.said);
     view.lines.show(answer.lines, answer.seconds);
     title(answer.description, answer.open);
-    context.announce(announcement(answer));
+    context.announce(announcement(answer, model.vocabulary));
   }
 
   function title(description, open) {
+    if (!model.vocabulary.length)
+      return head.show("draws from the prior", `z from N(0, I) of ${model.latent} dimensions`);
     const rest = open.length
       ? `${open.join(", ")} ${open.length > 1 ? "are" : "is"} left open`
       : "nothing is left open";
-    head.show(spoken(description), rest);
+    return head.show(spoken(description), rest);
   }
 
   function look(index) {

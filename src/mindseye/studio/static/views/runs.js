@@ -53,6 +53,12 @@ export function mount(root, context) {
 
   let part = "";
 
+  /** What two models are compared by; without words only the seed is the same. */
+  function comparedBy({ description }) {
+    if (!model.vocabulary.length) return ["draws from the prior", "the same seed, two models"];
+    return [spoken(description), ABOUT.compare];
+  }
+
   return {
     update(state) {
       const next = state.part in panels ? state.part : "training";
@@ -66,9 +72,7 @@ export function mount(root, context) {
       for (const [one, panel] of Object.entries(panels)) panel.element.hidden = one !== part;
       editor.show(read(state.description, model.vocabulary));
       seed.show(seedOf(state), flag(state.lock, true));
-      head.show(
-        ...(comparing ? [spoken(state.description), ABOUT.compare] : [TITLES[part], ABOUT[part]]),
-      );
+      head.show(...(comparing ? comparedBy(state) : [TITLES[part], ABOUT[part]]));
       panels[part].update(state);
     },
     unmount() {

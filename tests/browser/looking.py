@@ -1,0 +1,42 @@
+"""What a test sees of the page."""
+
+import re
+from contextlib import contextmanager
+
+from playwright.sync_api import expect
+
+from .conftest import SHOTS
+
+
+def shown(page) -> list[str]:
+    """What every picture of the page looks like, as data."""
+    page.wait_for_load_state("networkidle")
+    return page.evaluate("[...document.querySelectorAll('main canvas')].map((c) => c.toDataURL())")
+
+
+def drawn(page) -> tuple[list[str], list[str]]:
+    """Every picture and every drawing of the page."""
+    drawings = page.locator("main svg").evaluate_all("(all) => all.map((e) => e.outerHTML)")
+    return shown(page), drawings
+
+
+def settled(page) -> None:
+    """Wait until the first answers are shown."""
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    page.wait_for_timeout(80)
+
+
+@contextmanager
+def answered(page):
+    """What is done inside asks the server; wait until its answer is shown."""
+    with page.expect_response(re.compile("/api/")):
+        yield
+    settled(page)
+
+
+def shot(page, name: str) -> None:
+    """Keep a picture of the page, if somebody wants them."""
+    if SHOTS:
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SHOTS / f"{name}.png")
