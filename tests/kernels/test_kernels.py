@@ -24,7 +24,7 @@ from mindseye.kernels.adam import BLOCK, adam, squares
 from mindseye.kernels.bernoulli import BernoulliLogProb
 from mindseye.kernels.dense import BiasELU
 from mindseye.kernels.folding import FoldedKernel
-from mindseye.kernels.gaussian import Bounded, Divergence
+from mindseye.kernels.gaussian import Bounded, Divergence, LogDensity
 from mindseye.kernels.normalise import BatchNormELU
 from mindseye.kernels.overlap import TAPS, Overlap
 from mindseye.kernels.stem import Stem
@@ -196,6 +196,35 @@ def test_the_likelihood_of_pixels(device, shape, kind, tolerance):
     check(BernoulliLogProb.apply, likelihood, [logits, x], tolerance)
 
 
+def test_every_draw_meets_the_same_pictures(device):
+    logits = learnt(3 * torch.randn(5, 4, 1, 8, 8, device=device))
+    x = (torch.rand(4, 1, 8, 8, device=device) < 0.4).float()
+
+    def plain(logits, x):
+        return likelihood(logits.flatten(0, 1), x.repeat(5, 1, 1, 1)).view(5, 4)
+
+    check(BernoulliLogProb.apply, plain, [logits, x], SINGLE)
+
+
+@pytest.mark.parametrize("value", [(6, 10), (3, 6, 10), (2, 3, 6, 10)])
+@pytest.mark.parametrize("given", [(6, 10), (10,)])
+def test_the_log_density_of_normals(device, value, given):
+    z, loc = (learnt(torch.randn(shape, device=device)) for shape in (value, given))
+    scale = learnt(torch.rand(given, device=device) + 0.2)
+
+    def plain(z, loc, scale):
+        return Normal(loc, scale).log_prob(z).sum(-1)
+
+    check(LogDensity.apply, plain, [z, loc, scale], 10 * SINGLE)
+
+
+def test_a_fixed_normal_gets_no_gradient(device):
+    z = learnt(torch.randn(3, 6, 10, device=device))
+    zero, one = torch.zeros(10, device=device), torch.ones(10, device=device)
+    LogDensity.apply(z, zero, one).sum().backward()
+    torch.testing.assert_close(z.grad, -z.detach())
+
+
 def test_logits_of_any_size_are_safe(device):
     logits = learnt(torch.tensor([-200.0, 200.0, 0.0], device=device)[:, None])
     y = BernoulliLogProb.apply(logits, torch.zeros(3, 1, device=device))
@@ -326,12 +355,12 @@ def test_adam_is_that_of_torch(device, clip):
     free, decayed = [*twins[:4], twins[5]], {"params": [twins[4]], "weight_decay": 0.1}
     exact = torch.optim.Adam([{"params": free}, decayed], lr=0.01, betas=(0.9, 0.99))
     average = [twin.detach().clone() for twin in twins]
-    flat = Flat(model, BLOCK, [model[2].weight], 0.1)
+    flat = Flat(model, BLOCK, [model[2].weight], 0.1, betas=(0.9, 0.99))
     for step in range(3):
         found = gradients(model, missing=5 if step == 1 else None)
         controls = torch.tensor([0.01, 0.0, 0.1, clip], device=device)
         table = flat.table(found).to(device)
-        adam(flat.buffers, table, controls, (0.9, 0.99), 1e-8, average=True)
+        adam(flat.buffers, table, controls, 1e-8, average=True)
         for twin, gradient in zip(twins, found, strict=True):
             twin.grad = None if gradient is None else clip * gradient.double()
         exact.step()
@@ -345,13 +374,25 @@ def test_adam_is_that_of_torch(device, clip):
         assert flat.live()[f"adam.step.{name}"] == (2 if name == "2.bias" else 3)
 
 
+def test_an_opponent_has_a_pace_of_its_own(device):
+    model = network(device)
+    flat = Flat(model, BLOCK, [], 0.0, betas=(0.9, 0.99), paces={model[2].weight: (0.5, 0.9)})
+    found = gradients(model, missing=None)
+    controls = torch.tensor([0.01, 0.0, 0.0, 1.0], device=device)
+    adam(flat.buffers, flat.table(found).to(device), controls, 1e-8, average=False)
+    shares = {"0.weight": 0.1, "2.weight": 0.5}
+    for (name, moment), gradient in zip(flat.views("first").items(), found, strict=True):
+        if name in shares:
+            assert error(moment, shares[name] * gradient.double()) < SINGLE
+
+
 def test_what_is_computed_with_is_the_rounded_weight(device):
     model = network(device)
     flat = Flat(model, BLOCK, [], 0.0)
     found = gradients(model, missing=None)  # they must outlive their addresses
     table = flat.table(found).to(device)
     controls = torch.tensor([0.01, 0.0, 0.0, 1.0], device=device)
-    adam(flat.buffers, table, controls, (0.9, 0.99), 1e-8, average=False)
+    adam(flat.buffers, table, controls, 1e-8, average=False)
     weights = flat.views("weights")
     # A GPU rounds to the nearest, the interpreter to zero.
     torch.testing.assert_close(model[0].weight.float(), weights["0.weight"], rtol=2**-7, atol=0)
@@ -366,7 +407,7 @@ def test_without_an_average_it_is_left_alone(device):
     found = gradients(model, missing=None)  # they must outlive their addresses
     table = flat.table(found).to(device)
     controls = torch.tensor([0.01, 0.0, 0.5, 1.0], device=device)
-    adam(flat.buffers, table, controls, (0.9, 0.99), 1e-8, average=False)
+    adam(flat.buffers, table, controls, 1e-8, average=False)
     assert torch.equal(flat.buffers["average"], before)
 
 

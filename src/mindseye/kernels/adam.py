@@ -22,7 +22,6 @@ def adam(
     flat: dict[str, Tensor],
     table: Tensor,
     controls: Tensor,
-    betas: tuple[float, float],
     eps: float,
     *,
     average: bool,
@@ -30,18 +29,18 @@ def adam(
     """Move the weights; `controls` holds rate, β (unused), the average's new share, clip factor.
 
     Arguments:
-        flat: Buffers `weights`, `first`, `second`, `average`, `compute`; `decay`, `steps` by block.
+        flat: Buffers `weights`, `first`, `second`, `average`, `compute`; by block `decay`, `steps`
+            and `beta1`, `beta2`, the decays of the running means.
         table: Addresses, kinds and numbers of the gradients by block, int64 `(3, blocks)`.
         controls: float32 `(4,)`, on the device.
-        betas: Decay of the running means.
         eps: The smallest divisor.
         average: Whether there is an average.
     """
     blocks = table.shape[1]
     _adam[(blocks,)](
         table, controls, flat["weights"], flat["first"], flat["second"], flat["average"],
-        flat["compute"], flat["decay"], flat["steps"],
-        blocks, betas[0], betas[1], eps, average, BLOCK,
+        flat["compute"], flat["decay"], flat["steps"], flat["beta1"], flat["beta2"],
+        blocks, eps, average, BLOCK,
     )  # fmt: skip
 
 
@@ -74,14 +73,15 @@ def _squares(table, out, blocks, N: tl.constexpr):
 
 @triton.jit
 def _adam(
-    table, controls, weights, first, second, average, compute, decay, steps,
-    blocks, beta1, beta2, eps, averaged: tl.constexpr, N: tl.constexpr,
+    table, controls, weights, first, second, average, compute, decay, steps, beta1s, beta2s,
+    blocks, eps, averaged: tl.constexpr, N: tl.constexpr,
 ):  # fmt: skip
     block, i = tl.program_id(0), tl.arange(0, N)
     at = block.to(tl.int64) * N + i
     w = tl.load(weights + at)
     if tl.load(table + blocks + block) > 0:
         rate, step = tl.load(controls), tl.load(steps + block) + 1.0
+        beta1, beta2 = tl.load(beta1s + block), tl.load(beta2s + block)
         g = _gradient(table, block, blocks, i, N) * tl.load(controls + 3)
         g += tl.load(decay + block) * w
         m = tl.load(first + at)

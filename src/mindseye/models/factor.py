@@ -18,7 +18,7 @@ __all__ = ["Discriminator", "FactorVAE"]
 
 
 class FactorVAE(VAE):
-    """A VAE, and a discriminator of its latents.
+    """A VAE, and a discriminator of its latents, which learns at a pace of its own.
 
     Arguments:
         shape: Channels, height and width of a picture.

@@ -16,8 +16,8 @@ $$ \tfrac12 \log D(z) + \tfrac12 \log(1 - D(z')). $$
 
 This reaches the discriminator alone and is part of the value, so one step trains both players. Of
 $B$ pictures $\lfloor B / 2 \rfloor$ values come back; the last picture of an odd batch is dropped.
-The paper steps the VAE first and the discriminator after it, on two batches and with an optimiser
-for each; here both step at once, with the same one.
+The paper steps the VAE first and the discriminator after it, on two batches; here both step at
+once. As there, the discriminator has decays of its own in Adam, `Training.opponent_betas`.
 
 References:
     Disentangling by Factorising, Kim and Mnih, 2018, Eq. 2 and Algorithm 2

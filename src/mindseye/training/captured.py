@@ -23,6 +23,7 @@ from torch.autograd.graph import (
 )
 
 from mindseye.kernels import fused
+from mindseye.training.eager import paces_of
 from mindseye.training.flat import Flat
 from mindseye.training.plan import BoundOf, Plan, Step
 
@@ -50,7 +51,9 @@ class Captured:
         self.model, self.plan, self.options = model, plan, plan.options
         self.rounded = plan.options.precision == "bfloat16"
         decay = plan.options.weight_decay
-        self.flat = Flat(model, BLOCK, decayed, decay, rounded=self.rounded)
+        paces = paces_of(model, plan.options)
+        adam = {"betas": plan.options.adam_betas, "paces": paces}
+        self.flat = Flat(model, BLOCK, decayed, decay, **adam, rounded=self.rounded)
         device = self.flat.device
         self.controls = torch.zeros(STEPS, 4, device=device)  # rate, β, average, clip
         self.squares = torch.zeros(sum(self.flat.blocks), device=device)
@@ -177,7 +180,6 @@ class Captured:
             self.flat.buffers,
             table,
             controls,
-            self.options.adam_betas,
             self.options.adam_eps,
             average=bool(self.options.ema),
         )

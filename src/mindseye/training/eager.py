@@ -13,8 +13,9 @@ from torch.nn.utils import clip_grad_norm_, get_total_norm
 
 from mindseye.training.averaging import Average
 from mindseye.training.plan import Plan, Step
+from mindseye.training.schedules import Training
 
-__all__ = ["Eager"]
+__all__ = ["Eager", "paces_of"]
 
 
 class Eager:
@@ -30,7 +31,7 @@ class Eager:
         self.model, self.plan = model, plan
         options = plan.options
         self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
-        self.adam = _adam(self.parameters, plan, decayed)
+        self.adam = _adam(self.parameters, plan, decayed, paces_of(model, options))
         self.average = Average(model, options.ema) if options.ema else None
         self.norm = torch.tensor(math.nan)
         self.values: defaultdict[str, list[Tensor]] = defaultdict(list)
@@ -106,16 +107,30 @@ def part(state: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {n.removeprefix(prefix): t for n, t in state.items() if n.startswith(prefix)}
 
 
+def paces_of(model: nn.Module, options: Training) -> dict[nn.Parameter, tuple[float, float]]:
+    """Decay of Adam's running means of what plays against the rest, such as a discriminator.
+
+    A module names these parameters by a method `opponents`.
+    """
+    players: list[Any] = [part for part in model.modules() if hasattr(part, "opponents")]
+    return {p: options.opponent_betas for part in players for p in part.opponents()}
+
+
 def _adam(
-    parameters: Mapping[str, nn.Parameter], plan: Plan, decayed: Collection[nn.Parameter]
+    parameters: Mapping[str, nn.Parameter],
+    plan: Plan,
+    decayed: Collection[nn.Parameter],
+    paces: Mapping[nn.Parameter, tuple[float, float]],
 ) -> torch.optim.Adam:
     """Adam in one fused kernel, with the L2 penalty on some of the parameters."""
     options = plan.options
     decayed = decayed if options.weight_decay else ()
-    free = [parameter for parameter in parameters.values() if parameter not in set(decayed)]
+    apart = {*decayed, *paces}
+    free = [parameter for parameter in parameters.values() if parameter not in apart]
     groups: list[dict[str, Any]] = [
         {"params": free},
         {"params": list(decayed), "weight_decay": options.weight_decay},
+        {"params": [p for p in paces if p.requires_grad], "betas": options.opponent_betas},
     ]
     groups = [group for group in groups if group["params"]]
     return torch.optim.Adam(groups, betas=options.adam_betas, eps=options.adam_eps, fused=True)

@@ -15,6 +15,8 @@ from torch import Tensor, nn
 
 __all__ = ["Flat"]
 
+Betas = tuple[float, float]
+
 
 class Flat:
     """The flat storage of a model on a GPU.
@@ -24,6 +26,8 @@ class Flat:
         block: Numbers of a block.
         decayed: The parameters that weight decay acts on, by `weight_decay`.
         weight_decay: The weight of the L2 penalty.
+        betas: Decay of Adam's running means.
+        paces: The same of parameters that have their own.
         rounded: Whether the module computes with weights rounded to bfloat16.
     """
 
@@ -34,6 +38,8 @@ class Flat:
         decayed: Collection[nn.Parameter],
         weight_decay: float,
         *,
+        betas: Betas = (0.9, 0.999),
+        paces: Mapping[nn.Parameter, Betas] | None = None,
         rounded: bool = True,
     ):
         self.model, self.block = model, block
@@ -51,6 +57,9 @@ class Flat:
         self.buffers["steps"] = torch.zeros(count, device=self.device)
         chosen = [weight_decay if p in set(decayed) else 0.0 for p in self.parameters]
         self.buffers["decay"] = self._by_block(torch.tensor(chosen, device=self.device))
+        chosen_betas = torch.tensor([(paces or {}).get(p, betas) for p in self.parameters])
+        for i, name in enumerate(("beta1", "beta2")):
+            self.buffers[name] = self._by_block(chosen_betas[:, i].to(self.device))
         self._layouts = [(p.shape, p.stride()) for p in self.parameters]
         self._first = torch.tensor(self.starts, device=self.device)
         self._adopt(_precise(model) if rounded else set(self.parameters))

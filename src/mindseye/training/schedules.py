@@ -116,6 +116,9 @@ class Training:
     adam_betas: tuple[float, float] = (0.9, 0.999)
     """Decay of Adam's running means of the gradient and of its square."""
 
+    opponent_betas: tuple[float, float] = (0.5, 0.9)
+    """The same of what plays against the model, such as a discriminator (Kim and Mnih, 2018)."""
+
     adam_eps: float = 1e-8
     """Adam's smallest divisor."""
 
@@ -141,11 +144,13 @@ class Training:
         for name in ("clip", "weight_decay"):
             self._expect(name, "a number of at least 0", lambda x: 0 <= x < math.inf)
         self._expect("ema", "a number of at least 0 and below 1", lambda x: 0 <= x < 1)
-        self._expect("adam_betas", "two numbers of at least 0 and below 1", _two_decays)
+        for name in ("adam_betas", "opponent_betas"):
+            self._expect(name, "two numbers of at least 0 and below 1", _two_decays)
         self._expect("seed", "a whole number from 0 to 2⁶³ - 1", lambda x: x in range(2**63))
         self._expect("schedule", listed(_SCHEDULES), lambda x: x in _SCHEDULES)
         self._expect("precision", listed(_PRECISIONS), lambda x: x in _PRECISIONS)
-        object.__setattr__(self, "adam_betas", tuple(self.adam_betas))
+        for name in ("adam_betas", "opponent_betas"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def rate(self, step: int) -> float:
         """The learning rate of a step; the last step of the warm-up has the full one."""
