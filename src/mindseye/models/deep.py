@@ -84,7 +84,7 @@ class DeepVAE(nn.Module):
     def q_x(self, x: Tensor) -> Chain:
         """q(h|x): from the first layer up to the last."""
         first, *links = self.readers
-        return Chain(first(x.flatten(1)), links)
+        return Chain(first(self.likelihood.read(x).flatten(1)), links)
 
     def p_x(self, z: Latents) -> Distribution:
         """p(x|h_1), over pictures `(C, H, W)`, of layers `(..., D_l)`."""
@@ -101,9 +101,9 @@ class DeepVAE(nn.Module):
         """The modules of q(h|x)."""
         return [self.readers]
 
-    def prepare(self, mean: Tensor) -> None:
-        """Begin with the mean picture `(C, H, W)` as the output's bias."""
-        self.likelihood.start(last_bias(self.decoder), mean)
+    def prepare(self, mean: Tensor, spread: float = 1.0) -> None:
+        """Begin with the mean picture `(C, H, W)` as the output's bias, and with a unit."""
+        self.likelihood.start(last_bias(self.decoder), mean, spread)
 
     def extra_repr(self) -> str:
         """The factorisation, the pictures and the sizes of the layers."""
@@ -168,7 +168,7 @@ class Ancestral(nn.Module):
     def _read(self, x: Tensor) -> Latents:
         """The mean of every layer given the mean of the one before."""
         first, *links = self.model.readers
-        means = [first(x.flatten(1)).mean]
+        means = [first(self.model.likelihood.read(x).flatten(1)).mean]
         for link in links:
             means.append(link(means[-1]).mean)
         return tuple(means)

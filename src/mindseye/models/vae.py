@@ -50,10 +50,15 @@ LIKELIHOODS = ["bernoulli", *_SCALED, *(f"{name}-shared" for name in _SCALED)]
 class Likelihood(nn.Module):
     """p(x|z) from what a decoder gives.
 
+    Pixels that are not bits have a unit of their own, their spread over the data: networks read and
+    write multiples of it.
+
     Arguments:
         kind: One of `LIKELIHOODS`.
         shape: Channels, height and width of a picture.
     """
+
+    unit: Tensor
 
     def __init__(self, kind: str, shape: Shape):
         super().__init__()
@@ -66,6 +71,7 @@ class Likelihood(nn.Module):
         shared = kind.endswith("-shared")
         self.per_pixel = 1 if kind == "bernoulli" or shared else 2
         self.log_scale = nn.Parameter(torch.full(shape, -1.0)) if shared else None
+        self.register_buffer("unit", None if kind == "bernoulli" else torch.ones(()))
 
     @property
     def decoded(self) -> Shape:
@@ -83,11 +89,25 @@ class Likelihood(nn.Module):
         if log_scale is None:
             loc, log_scale = features.chunk(2, -3)
         kind = _SCALED[self.kind.removesuffix("-shared")]
-        return kind(loc, log_scale.float().clamp(LEAST, MOST))
+        log_scale = log_scale.float().clamp(LEAST, MOST)
+        return kind(self.unit * loc, log_scale + self.unit.log())
+
+    def read(self, x: Tensor) -> Tensor:
+        """Pictures as networks read them."""
+        return x if self.kind == "bernoulli" else x / self.unit
 
     @torch.no_grad()
-    def start(self, bias: Tensor, mean: Tensor) -> None:
-        """Let a decoder's last bias say the mean picture: it need not be learnt."""
+    def start(self, bias: Tensor, mean: Tensor, spread: float = 1.0) -> None:
+        """Let a decoder's last bias say the mean picture, which then need not be learnt.
+
+        Arguments:
+            bias: Of a number a pixel, or a channel.
+            mean: The mean picture, `(C, H, W)`.
+            spread: The unit of pixels that are not bits.
+        """
+        if self.kind != "bernoulli":
+            self.unit.fill_(spread)
+            mean = mean / spread
         if bias.numel() == self.shape[0] * self.per_pixel:  # one number a channel, not a pixel
             mean = mean.mean((-2, -1))
         if self.kind == "bernoulli":
@@ -97,7 +117,7 @@ class Likelihood(nn.Module):
 
 
 LEAST, MOST = -7.0, 5.0
-"""Ends of the log deviations of pixels: below the step between two grey levels, and beyond use."""
+"""Ends of the log deviations of pixels, in their unit: finer than grey levels, and beyond use."""
 
 
 class VAE(nn.Module):
@@ -146,7 +166,7 @@ class VAE(nn.Module):
 
     def q_x(self, x: Tensor) -> Distribution:
         """q(z|x)."""
-        return diagonal_normal(*loc_and_log_scale(self.image_encoder(x)))
+        return diagonal_normal(*loc_and_log_scale(self.image_encoder(self.likelihood.read(x))))
 
     def p_x(self, z: Tensor) -> Distribution:
         """p(x|z), over pictures `(C, H, W)`, of latents `(..., D)`."""
@@ -167,9 +187,9 @@ class VAE(nn.Module):
         """The modules of q(z|x)."""
         return [self.image_encoder]
 
-    def prepare(self, mean: Tensor) -> None:
-        """Begin with the mean picture `(C, H, W)` as the output's bias."""
-        self.likelihood.start(last_bias(self.image_decoder), mean)
+    def prepare(self, mean: Tensor, spread: float = 1.0) -> None:
+        """Begin with the mean picture `(C, H, W)` as the output's bias, and with a unit."""
+        self.likelihood.start(last_bias(self.image_decoder), mean, spread)
 
     def extra_repr(self) -> str:
         """The factorisation, the pictures and the size of the latent."""
