@@ -77,7 +77,7 @@ SIZES = {
     "tiny": Training(steps=60, batch_size=8, learning_rate=2e-3, log_every=20),
 }
 _ABOUT = {
-    "": "as in the paper: 3280 epochs of batch 20",
+    "": "by the schedule of the paper",
     "fast": "for one GPU and minutes",
     "lean": "for two CPU cores and minutes",
     "tiny": "for tests",
@@ -117,3 +117,25 @@ for _data in TRAINING_PICTURES:
                         _schedule(_data, _layers, _size),
                     )
                 )
+
+_PATCHES = Model("vae", "tanh", latent=50, likelihood="normal")
+_PATCH_SIZES = {
+    "": replace(SIZES[""], steps=3_000_000),
+    "fast": replace(SIZES["fast"], learning_rate=1e-3, batch_size=500),
+    "lean": replace(SIZES["lean"], learning_rate=1e-3),
+    "tiny": SIZES["tiny"],
+}
+
+for _name, _weights in _BOUNDS.items():
+    for _size, _about in _ABOUT.items():
+        recipe(
+            Recipe(
+                f"bsds/{_name}{'-' if _size else ''}{_size}",
+                f"{_name.upper()} of patches of natural pictures, {_about}.",
+                Data("bsds"),
+                _small(_PATCHES) if _size == "tiny" else _PATCHES,
+                (_name,),
+                _weights if _size != "tiny" else {"k": min(3.0, _weights["k"])},
+                _PATCH_SIZES[_size],
+            )
+        )

@@ -25,12 +25,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from mindseye.data import Batch
+from mindseye.data import DATASETS, Batch
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.figures import imagined_sheet
 from mindseye.files import explained, read_json, write_json
 from mindseye.imagine import Mind
-from mindseye.models import Ancestral, DeepVAE, Observer
+from mindseye.models import Ancestral, DeepVAE, Described, Observer, SemiVAE
 from mindseye.papers import Recipe
 from mindseye.pictures import save_picture
 from mindseye.provenance import provenance
@@ -157,6 +157,8 @@ class Run:
             )
         if isinstance(model, DeepVAE):
             model = Ancestral(model)
+        if isinstance(model, SemiVAE):
+            model = Described(model)
         judge = observer or _own_observer(self.recipe)
         return Mind(
             model,
@@ -167,7 +169,7 @@ class Run:
 
     def _draw_samples(self) -> None:
         """A sheet of what the finished model imagines when nothing is said."""
-        if "q_y" in self.recipe.fits:
+        if "q_y" in self.recipe.fits and DATASETS[self.recipe.data.name].shape[0] in (1, 3):
             imagined = self.mind().imagined("", n=32)
             save_picture(self.path / "samples.png", imagined_sheet(imagined))
 
