@@ -11,7 +11,7 @@ from mindseye.concepts import Attribute, Vocabulary
 from mindseye.errors import UsageError
 from mindseye.imagine import MAX_PICTURES, Mind, Query
 from mindseye.labels import Labels
-from mindseye.models import JointVAE, Observer
+from mindseye.models import VAE, JointVAE, Observer
 from mindseye.pictures import to_uint8
 from mindseye.runs import load
 
@@ -424,3 +424,38 @@ def test_without_an_observer_nobody_judges(model, pictures):
     assert not mind.can_judge
     with pytest.raises(UsageError, match=r"`alone` has no observer\. Train one"):
         mind.judge(pictures)
+
+
+# Without words
+
+
+@pytest.fixture(scope="module")
+def silent() -> Mind:
+    torch.manual_seed(0)
+    return Mind(VAE((1, 8, 8), 3, width=8), name="silent", fits=frozenset({"q_x", "q_y"}))
+
+
+def test_without_words_pictures_are_draws_from_the_prior(silent):
+    imagined = silent.imagined("", 500, seed=1)
+    assert imagined.means.shape == (500, 1, 8, 8)
+    assert imagined.latents.mean().abs() < 0.1
+    assert imagined.latents.std() == pytest.approx(1, abs=0.05)
+    assert torch.equal(silent.imagine("", 3, seed=1), imagined.samples[:3])
+
+
+def test_without_words_the_way_is_from_draws_to_the_next_ones(silent):
+    way = silent.between("", "", steps=5, n=2, seed=3)
+    assert way.shape == (2, 5, 1, 8, 8)
+    torch.testing.assert_close(way[:, 0], silent.imagine("", 2, seed=3, mean=True))
+    torch.testing.assert_close(way[:, -1], silent.imagine("", 2, seed=4, mean=True))
+
+
+def test_without_words_nothing_is_described(silent):
+    with pytest.raises(UsageError, match="`silent` knows no words"):
+        silent.describe(torch.zeros(1, 8, 8))
+
+
+def test_pixels_that_are_no_bits_are_shown_as_they_are_expected():
+    mind = Mind(VAE((1, 8, 8), 3, width=8, likelihood="normal"), name="grey")
+    imagined = mind.imagined("", 2)
+    assert torch.equal(imagined.samples, imagined.means)

@@ -277,13 +277,16 @@ class Mind:
         """Expected pictures on the way from one concept to another, `(n, steps, C, H, W)`.
 
         A row keeps its noise, and whatever only one of them says or neither does; the belief's mean
-        moves in a straight line and its width geometrically.
+        moves in a straight line and its width geometrically. Where there are no words, the way is
+        from the draws of the seed to those of the next.
         """
         if steps < 2:
             raise UsageError(f"`steps={steps}` must be at least 2: both ends are shown.")
         if n * steps > MAX_PICTURES:
             raise UsageError(f"`n={n}` times `steps={steps}` is more than {MAX_PICTURES} pictures.")
         key = self._keys(n, [seed])
+        if not len(self.vocabulary):
+            return self._between_draws(key[0], self._keys(n, [seed + 1])[0], steps)
         start, end = self.concept(start), self.concept(end)
         first = self._believed(self._filled(self._said([_merged(end, start)], key), key))
         last = self._believed(self._filled(self._said([_merged(start, end)], key), key))
@@ -292,6 +295,12 @@ class Mind:
         scale = torch.lerp(first.stddev.log()[:, None], last.stddev.log()[:, None], t).exp()
         z = loc + scale * normals(key[0], self.model.latent)[:, None]
         return self.expected(z.flatten(0, 1)).unflatten(0, (n, steps))
+
+    def _between_draws(self, start: Tensor, end: Tensor, steps: int) -> Tensor:
+        """Expected pictures on the way from some draws of the prior to others."""
+        first, last = (normals(key, self.model.latent)[:, None] for key in (start, end))
+        z = torch.lerp(first, last, torch.linspace(0, 1, steps, device=self.device)[:, None])
+        return self.expected(z.flatten(0, 1)).unflatten(0, z.shape[:2])
 
     def ladder(
         self, description: str | Concept, n: int = 8, seed: int = 0, *, fill: bool = True

@@ -159,7 +159,8 @@ class Run:
             model = Ancestral(model)
         if isinstance(model, SemiVAE):
             model = Described(model)
-        judge = observer or _own_observer(self.recipe)
+        knows_words = len(model.vocabulary) > 0  # pyright: ignore[reportArgumentType]
+        judge = observer or (_own_observer(self.recipe) if knows_words else None)
         return Mind(
             model,
             name=self.name,
