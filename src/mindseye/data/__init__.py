@@ -72,6 +72,9 @@ class Data:
     labels: int = 0
     """How many training pictures have a known description, in all; 0 to go by labelled."""
 
+    described: float = 0.0
+    """The share of a batch that is drawn from pictures of known description; 0: as it happens."""
+
     binarise: str = "auto"
     """Pixels drawn anew each time (dynamic), once (static) or not at all (none); auto: as usual."""
 
@@ -85,6 +88,11 @@ class Data:
             raise UsageError(f"`labelled={self.labelled}` is not a share between 0 and 1.")
         if self.replications < 0:
             raise UsageError(f"`replications={self.replications}` is negative; use 0 for no end.")
+        if not 0 <= self.described < 1:
+            raise UsageError(
+                f"`described={self.described}` must be at least 0 and below 1.",
+                "It is a share of every training batch.",
+            )
         if self.labels < 0:
             raise UsageError(f"`labels={self.labels}` is negative; use 0 to go by `labelled`.")
 
@@ -119,7 +127,7 @@ class Data:
                 )
 
 
-_EVERYTHING_SAID: dict[str, Any] = {"labelled": 1.0, "labels": 0}
+_EVERYTHING_SAID: dict[str, Any] = {"labelled": 1.0, "labels": 0, "described": 0.0}
 
 
 def describe_parts(data: Data, folder: str | None = None) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from mindseye.data.binarising import chosen_way
 from mindseye.data.sources import Sources, digits, mnist_halves, resolved
 from mindseye.data.splits import checked_part, set_apart
 from mindseye.data.stored import Stored
-from mindseye.data.supervision import described
+from mindseye.data.supervision import described as told
 
 __all__ = ["VOCABULARY", "Mnist"]
 
@@ -39,13 +39,14 @@ class Mnist(Stored):
         split_seed: Chooses these, which pictures are described, and static pixels.
         labelled: The share of training pictures whose digit is known.
         labels: How many training pictures have a known digit; 0 to go by `labelled`.
+        described: The share of every batch whose description is known; 0 leaves it to chance.
         binarise: `dynamic` (or `auto`), `static` or `none`.
         seed: Chooses order and noise.
         source: Where the digits come from, for people.
     """
 
     vocabulary = VOCABULARY
-    settings = ("split_seed", "labelled", "labels", "binarise")
+    settings = ("split_seed", "labelled", "labels", "described", "binarise")
     resolved = staticmethod(resolved)
 
     def __init__(
@@ -58,6 +59,7 @@ class Mnist(Stored):
         split_seed: int = 0,
         labelled: float = 1.0,
         labels: int = 0,
+        described: float = 0.0,
         binarise: str = "auto",
         seed: int = 0,
         source: str = "mnist",
@@ -67,7 +69,8 @@ class Mnist(Stored):
             chosen.images,
             chosen.digits[:, None],
             part,
-            known=described(chosen.digits, part, labels, labelled, split_seed, source),
+            known=told(chosen.digits, part, labels, labelled, split_seed, source),
+            described=described,
             binarise=chosen_way(binarise),
             seed=seed,
             static_seed=split_seed,

@@ -27,7 +27,7 @@ from mindseye.data.npz import Npz
 from mindseye.data.places import places, the_file
 from mindseye.data.splits import checked_part
 from mindseye.data.stored import Stored
-from mindseye.data.supervision import described
+from mindseye.data.supervision import described as told
 from mindseye.errors import DataError, UsageError
 from mindseye.files import explained
 
@@ -48,12 +48,13 @@ class MnistStatic(Stored):
         split_seed: Chooses which pictures are described.
         labelled: The share of training pictures whose digit is known.
         labels: How many training pictures have a known digit; 0 to go by `labelled`.
+        described: The share of every batch whose description is known; 0 leaves it to chance.
         seed: Chooses the order.
         source: Where the pictures come from, for people.
     """
 
     vocabulary = VOCABULARY
-    settings = ("split_seed", "labelled", "labels")
+    settings = ("split_seed", "labelled", "labels", "described")
 
     def __init__(
         self,
@@ -64,12 +65,22 @@ class MnistStatic(Stored):
         split_seed: int = 0,
         labelled: float = 1.0,
         labels: int = 0,
+        described: float = 0.0,
         seed: int = 0,
         source: str = "npz",
     ):
-        said = described(digits, part, labels, labelled, split_seed, source)
+        said = told(digits, part, labels, labelled, split_seed, source)
         codes = None if digits is None else digits[:, None]
-        super().__init__(images, codes, part, known=said, binarise="none", seed=seed, source=source)
+        super().__init__(
+            images,
+            codes,
+            part,
+            known=said,
+            described=described,
+            binarise="none",
+            seed=seed,
+            source=source,
+        )
 
     @staticmethod
     def resolved(source: str, folder: str | Path | None = None) -> str:
@@ -94,7 +105,7 @@ class MnistStatic(Stored):
     def facts(self) -> dict[str, Any]:
         """Where the pictures come from, how many there are, and of which digits."""
         counts = self.codes[:, 0].bincount(minlength=10).tolist()
-        said = " ".join(map(str, counts)) if self.described else "not known"
+        said = " ".join(map(str, counts)) if self.shows else "not known"
         return super().facts() | {"binarised": "static", "of each digit": said}
 
 

@@ -31,7 +31,7 @@ from mindseye.data.npz import Npz
 from mindseye.data.places import places, the_file
 from mindseye.data.splits import checked_part, set_apart
 from mindseye.data.stored import Stored
-from mindseye.data.supervision import described
+from mindseye.data.supervision import described as told
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 
 __all__ = ["VOCABULARY", "Characters", "Omniglot", "read_chardata", "read_images"]
@@ -82,13 +82,14 @@ class Omniglot(Stored):
         split_seed: Chooses these, which pictures are described, and static pixels.
         labelled: The share of training pictures whose alphabet is known.
         labels: How many training pictures have a known alphabet; 0 to go by `labelled`.
+        described: The share of every batch whose description is known; 0 leaves it to chance.
         binarise: `dynamic` (or `auto`), `static` or `none`.
         seed: Chooses order and noise.
         source: Where the characters come from, for people.
     """
 
     vocabulary = VOCABULARY
-    settings = ("split_seed", "labelled", "labels", "binarise")
+    settings = ("split_seed", "labelled", "labels", "described", "binarise")
 
     def __init__(
         self,
@@ -100,6 +101,7 @@ class Omniglot(Stored):
         split_seed: int = 0,
         labelled: float = 1.0,
         labels: int = 0,
+        described: float = 0.0,
         binarise: str = "auto",
         seed: int = 0,
         source: str = "images",
@@ -112,7 +114,8 @@ class Omniglot(Stored):
             chosen.images,
             None if chosen.alphabets is None else chosen.alphabets[:, None],
             part,
-            known=described(chosen.alphabets, part, labels, labelled, split_seed, source),
+            known=told(chosen.alphabets, part, labels, labelled, split_seed, source),
+            described=described,
             binarise=chosen_way(binarise),
             seed=seed,
             static_seed=split_seed,

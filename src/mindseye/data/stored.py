@@ -32,6 +32,8 @@ class Stored:
         codes: What they show, int64 `(N, K)`; nothing where that is not known at all.
         part: The name of the part, which tells its noise from that of other parts.
         known: Which descriptions are given, bool `(N,)`; all of them by default.
+        described: The share of every batch that is drawn from those pictures; 0 to leave it to
+            chance.
         binarise: `dynamic`, `static` or `none`.
         seed: Chooses order and noise.
         static_seed: Chooses the noise that is drawn once, whatever `seed` is.
@@ -49,6 +51,7 @@ class Stored:
         part: str,
         *,
         known: Tensor | None = None,
+        described: float = 0.0,
         binarise: str = "dynamic",
         seed: int = 0,
         static_seed: int = 0,
@@ -57,18 +60,33 @@ class Stored:
         if not len(images):
             raise UsageError(f"`part={part!r}` has no pictures; give more than a few.")
         self.images, self.count = images.contiguous(), len(images)
-        self.described = codes is not None
+        self.shows = codes is not None
         nothing = torch.zeros(self.count, len(self.vocabulary), dtype=torch.int64)
         self.codes = nothing if codes is None else codes
-        every = torch.full((self.count,), self.described)
+        every = torch.full((self.count,), self.shows)
         self.known = every if known is None else known & every
+        self.known_index, self.share = self.known.nonzero()[:, 0], described  # (M,)
+        if described and not len(self.known_index):
+            raise UsageError(
+                f"`described={described}` of a batch cannot be drawn: no description is known.",
+                "Give some with `labels` or `labelled`, or leave it at 0.",
+            )
         self.part, self.binarise, self.source = part, binarise, source
         self.seed, self.static_seed = seed, static_seed
 
     def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
-        """Training batch number `step`, or `count` from there on: every picture once an epoch."""
-        position = positions(step, size, count, self.images.device)
-        return self.examples(shuffled(position, self.count, self.seed))
+        """Training batch number `step`, or `count` from there on: every picture once an epoch.
+
+        Where a share of it is `described`, those rows come first, and their pictures have epochs of
+        their own.
+        """
+        few, device = round(self.share * size), self.images.device
+        rest = shuffled(positions(step, size - few, count, device), self.count, self.seed)
+        if not few:
+            return self.examples(rest)
+        known = self._known(positions(step, few, count, device))
+        both = [known.view(count, few), rest.view(count, size - few)]
+        return self.examples(torch.cat(both, 1).flatten())
 
     def examples(self, index: Tensor) -> Batch:
         """The pictures of some numbers: the same alone or together."""
@@ -105,9 +123,18 @@ class Stored:
 
     def to(self, device: torch.device | str) -> Self:
         """Move the pictures."""
-        for name in ("images", "codes", "known"):
+        for name in ("images", "codes", "known", "known_index"):
             setattr(self, name, getattr(self, name).to(device))
         return self
+
+    def _known(self, position: Tensor) -> Tensor:
+        """Numbers of the pictures at some positions of the sequence over those that are known.
+
+        They are negative: no picture of the other sequence has the same pixels drawn for it.
+        """
+        turn = shuffled(position, len(self.known_index), ~self.seed)
+        epoch = turn // len(self.known_index)
+        return self.known_index[turn % len(self.known_index)] - (1 + epoch) * self.count
 
     def _said(self, source: Tensor, index: Tensor) -> Tensor:
         """Whether the descriptions of some pictures are known, `(B,)`: the same in every epoch."""
@@ -129,7 +156,7 @@ class Stored:
         """The sources that a concept describes."""
         said = encode([concept], self.images.device)
         fits = ((self.codes == said.codes) | ~said.observed).all(1).nonzero()[:, 0]
-        if concept.level and not self.described:
+        if concept.level and not self.shows:
             raise UsageError(f"`source={self.source!r}` does not say what its pictures show.")
         if not len(fits):
             raise UsageError(f"`part={self.part!r}` has no source of {concept}.")
