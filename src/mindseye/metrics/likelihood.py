@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from mindseye.distributions import Chain
 from mindseye.errors import UsageError
 from mindseye.objectives.iwae import LatentModel
 
@@ -70,8 +69,9 @@ def log_evidence(
     _check(x, k)
     found, done, total = [], 0, k * len(x)
     with _seeded(seed, x):
-        for part in x.split(max(1, room // x[0].numel())):
-            q, most = model.q_x(part), max(1, room // part.numel())
+        wide = max(x[0].numel(), getattr(model, "widest", 0))
+        for part in x.split(max(1, room // wide)):
+            q, most = model.q_x(part), max(1, room // (wide * len(part)))
             sums = torch.full((len(part),), -math.inf, dtype=torch.float64, device=part.device)
             for start in range(0, k, most):
                 count = min(most, k - start)
@@ -92,7 +92,8 @@ def rate_distortion(
     _check(x, k)
     rates, distortions = [], []
     with _seeded(seed, x):
-        for part in x.split(max(1, room // (k * x[0].numel()))):
+        wide = max(x[0].numel(), getattr(model, "widest", 0))
+        for part in x.split(max(1, room // (k * wide))):
             q = model.q_x(part)
             z = q.rsample((k,))
             rates.append((q.log_prob(z) - model.prior.log_prob(z)).double().mean(0))
@@ -117,13 +118,15 @@ def activities(
     with _seeded(seed, x):
         for part in x.split(1000):
             q = model.q_x(part)
-            parts.append(q.means(samples) if isinstance(q, Chain) else (q.mean,))
+            parts.append(q.means(samples) if hasattr(q, "means") else (q.mean,))
     layers = (torch.cat(means).double() for means in zip(*parts, strict=True))
     return tuple(means.var(0) for means in layers)
 
 
 def _weights(model: LatentModel, q: Any, x: Tensor, count: int) -> Tensor:
-    """Log weights of some draws, `(count, B)`."""
+    """Log weights of some draws, `(count, B)`; in one pass, if the model has one."""
+    if weights := getattr(model, "weights", None):
+        return weights(x, count, q).log_w
     z = q.rsample((count,))
     return model.p_x(z).log_prob(x) + model.prior.log_prob(z) - q.log_prob(z)
 

@@ -4,16 +4,20 @@ from mindseye.models.deep import Ancestral, DeepVAE
 from mindseye.models.exact import LinearGaussian
 from mindseye.models.factor import FactorVAE
 from mindseye.models.joint import JointVAE, frozen
+from mindseye.models.ladder import AncestralLadder, LadderVAE
 from mindseye.models.observer import Observer
-from mindseye.models.semi import SemiVAE
+from mindseye.models.semi import Described, SemiVAE
 from mindseye.models.vae import VAE
 
 __all__ = [
     "VAE",
     "Ancestral",
+    "AncestralLadder",
     "DeepVAE",
+    "Described",
     "FactorVAE",
     "JointVAE",
+    "LadderVAE",
     "LinearGaussian",
     "Observer",
     "SemiVAE",

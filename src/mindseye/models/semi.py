@@ -32,7 +32,7 @@ from torch.nn.functional import one_hot
 
 from mindseye.concepts import Vocabulary
 from mindseye.distributions import Attributes, Pixels, diagonal_normal
-from mindseye.distributions.normal import loc_and_log_scale
+from mindseye.distributions.normal import DiagonalNormal, loc_and_log_scale
 from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.labels import Labels
 from mindseye.models.vae import normal_prior
@@ -41,7 +41,7 @@ from mindseye.networks.convolutional import DenseEncoder
 from mindseye.networks.dense import initialised
 from mindseye.networks.normalised import BatchNormELU, Block
 
-__all__ = ["SemiModel", "SemiVAE"]
+__all__ = ["Described", "SemiModel", "SemiVAE"]
 
 Shape = tuple[int, int, int]
 
@@ -209,6 +209,63 @@ class SemiVAE(nn.Module):
         """A description as one vector, `(..., B, K V)`."""
         each = one_hot(y.codes, self.widest).float() if isinstance(y, Labels) else y
         return each.flatten(-2)
+
+
+class Described(nn.Module):
+    r"""A semi-supervised model seen as one with a single latent: a description beside a manner.
+
+    The latent is $(y, z)$: for every attribute the weights of its values, one-hot where it is
+    known, then the manner. So a picture is read into a vector that can be kept, mixed and walked
+    along, and half-way between two vectors lies a mixed description.
+
+    Arguments:
+        model: The semi-supervised model.
+    """
+
+    factorised = False
+
+    def __init__(self, model: SemiVAE):
+        super().__init__()
+        self.model = model
+        self.shape, self.vocabulary = model.shape, model.vocabulary
+        self.words = len(model.vocabulary) * model.widest
+        self.latent = self.words + model.latent
+
+    def q_y(self, y: Labels) -> DiagonalNormal:
+        """What is said, p(y) of what is not, and any manner."""
+        said = one_hot(y.codes, self.model.widest).float()
+        open_ = self.model.prior_y.probs
+        words = torch.where(y.observed[..., None], said, open_).flatten(-2)
+        manner = words.new_zeros(*words.shape[:-1], self.model.latent)
+        return self._beside(words, manner, manner + 1)
+
+    def q_x(self, x: Tensor) -> DiagonalNormal:
+        """q(y|x) as weights, and q(z|x,y) of the most probable description."""
+        q = self.model.q_y_given_x(x)
+        manner = self.model.q_xy(x, Labels.full(q.mode))
+        return self._beside(q.probs.flatten(-2), manner.mean, manner.stddev)
+
+    def p_x(self, z: Tensor) -> Pixels:
+        """p(x|y,z), of latents `(..., D)`."""
+        words, manner = z.tensor_split([self.words], -1)
+        return self.model.p_x(manner, words.unflatten(-1, (-1, self.model.widest)))
+
+    def p_y(self, z: Tensor) -> Attributes:
+        """The weights as probabilities."""
+        weights = z[..., : self.words].unflatten(-1, (-1, self.model.widest))
+        return Attributes(weights.clamp_min(LEAST).log(), self.vocabulary.sizes)
+
+    def _beside(self, words: Tensor, manner: Tensor, deviation: Tensor) -> DiagonalNormal:
+        """A belief that is a point in the description, and that of the manner."""
+        point = torch.full_like(words, POINT)
+        return DiagonalNormal(torch.cat([words, manner], -1), torch.cat([point, deviation], -1))
+
+
+POINT = 1e-5
+"""The deviation of a belief that is meant as a point."""
+
+LEAST = 1e-6
+"""The least weight of a value: those of a mixed or a moved latent may be negative."""
 
 
 def _dense(shape: Shape, width: int, hidden: int, out: int, dropout: float) -> nn.Module:

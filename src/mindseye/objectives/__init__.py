@@ -17,6 +17,7 @@ from mindseye.objectives.hfvae import hfvae, hfvae_mws
 from mindseye.objectives.iwae import iwae, iwae_dreg, iwae_stl, log_weights, vae
 from mindseye.objectives.jmvae import jmvae
 from mindseye.objectives.jmvae_agg import jmvae_agg
+from mindseye.objectives.ladder import ladder
 from mindseye.objectives.registry import OBJECTIVES, Objective, get_objective
 from mindseye.objectives.scan import scan
 from mindseye.objectives.surgery import decomposed
@@ -43,6 +44,7 @@ __all__ = [
     "jmvae",
     "jmvae_agg",
     "joint_elbo",
+    "ladder",
     "log_likelihood",
     "log_weights",
     "m2",

@@ -68,28 +68,28 @@ class LatentModel(Protocol):
         ...
 
 
-@objective("vae", fits="q_x", cite="kingma2014 burda2016", trains="joint vae deep")
+@objective("vae", fits="q_x", cite="kingma2014 burda2016", trains="joint vae deep ladder")
 def vae(model: LatentModel, x: Tensor, y: Any = None, *, k: float = 1.0) -> Bound:
     """The mean of k estimates of elbo(x): as many draws as `iwae` has, and the bound of a VAE."""
     log_w = log_weights(model, x, _whole(k))
     return Bound(log_w.mean(0), {})
 
 
-@objective("iwae", fits="q_x", cite="burda2016", trains="joint vae deep")
+@objective("iwae", fits="q_x", cite="burda2016", trains="joint vae deep ladder")
 def iwae(model: LatentModel, x: Tensor, y: Any = None, *, k: float = 50.0) -> Bound:
     """The bound of k draws, with its own gradient."""
     log_w = log_weights(model, x, _whole(k))
     return Bound(log_mean_exp(log_w), {"elbo": log_w.mean(0)})
 
 
-@objective("iwae-stl", fits="q_x", cite="burda2016 roeder2017", trains="joint vae deep")
+@objective("iwae-stl", fits="q_x", cite="burda2016 roeder2017", trains="joint vae deep ladder")
 def iwae_stl(model: LatentModel, x: Tensor, y: Any = None, *, k: float = 50.0) -> Bound:
     """The bound of k draws, climbed by path gradients alone."""
     z = model.q_x(x).rsample((_whole(k),))
     return _climbed(_still_weights(model, x, z))
 
 
-@objective("iwae-dreg", fits="q_x", cite="burda2016 tucker2019", trains="joint vae deep")
+@objective("iwae-dreg", fits="q_x", cite="burda2016 tucker2019", trains="joint vae deep ladder")
 def iwae_dreg(model: LatentModel, x: Tensor, y: Any = None, *, k: float = 50.0) -> Bound:
     """The bound of k draws, climbed by doubly reparameterised gradients."""
     z, shares = model.q_x(x).rsample((_whole(k),)), []
@@ -99,7 +99,12 @@ def iwae_dreg(model: LatentModel, x: Tensor, y: Any = None, *, k: float = 50.0) 
 
 
 def log_weights(model: LatentModel, x: Tensor, k: int) -> Tensor:
-    """log p(x, z) - log q(z|x) of k draws of q for every picture, `(k, B)`."""
+    """log p(x, z) - log q(z|x) of k draws of q for every picture, `(k, B)`.
+
+    A model that draws and scores in one pass has a method `weights` for it.
+    """
+    if weights := getattr(model, "weights", None):
+        return weights(x, k).log_w
     q = model.q_x(x)
     z = q.rsample((k,))
     return model.p_x(z).log_prob(x) + model.prior.log_prob(z) - q.log_prob(z)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
 from mindseye.concepts import Vocabulary
 from mindseye.errors import UsageError, did_you_mean, listed
-from mindseye.models import VAE, DeepVAE, FactorVAE, JointVAE, Observer, SemiVAE
+from mindseye.models import VAE, DeepVAE, FactorVAE, JointVAE, LadderVAE, Observer, SemiVAE
 
 __all__ = ["KINDS", "Model"]
 
@@ -24,7 +25,7 @@ class Model:
     """Which networks, and how large."""
 
     kind: str = "joint"
-    """joint (pictures and words), vae, deep or factor (pictures alone), semi, or observer."""
+    """joint (with words), vae, deep, ladder or factor (pictures alone), semi, or observer."""
 
     networks: str = "paper"
     """paper, slim, lean, dense, plain or tanh; strong or paper for an observer."""
@@ -42,7 +43,7 @@ class Model:
     """factorised (an expert for each word) or atomic (a symbol for each full description)."""
 
     latents: tuple[int, ...] = ()
-    """Sizes of the layers of a deep model, the one nearest to the picture first."""
+    """Sizes of the layers of a deep model, or channels of a ladder's, nearest to x first."""
 
     units: tuple[int, ...] = ()
     """Widths of the dense layers below every layer of a deep model."""
@@ -99,6 +100,12 @@ def _deep(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
     return DeepVAE(shape, model.latents, model.units, likelihood=model.likelihood)
 
 
+def _ladder(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
+    sizes: dict[str, Any] = {"latents": model.latents} if model.latents else {}
+    sizes |= {"filters": model.width} if model.width else {}
+    return LadderVAE(shape, **sizes, likelihood=model.likelihood)
+
+
 def _semi(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
     return SemiVAE(vocabulary, shape, model.latent, model.networks, model.width, model.hidden)
 
@@ -107,6 +114,7 @@ KINDS: dict[str, Callable[[Model, Vocabulary, Shape], nn.Module]] = {
     "joint": _joint,
     "vae": _vae,
     "deep": _deep,
+    "ladder": _ladder,
     "factor": _factor,
     "semi": _semi,
     "observer": _observer,

@@ -116,10 +116,14 @@ class Recipe:
     def fits(self) -> frozenset[str]:
         """Which inference networks are usable after training.
 
-        Pictures alone have no words, and where nothing is said the prior is what is believed.
+        Pictures alone have no words, and where nothing is said the prior is what is believed. A
+        semi-supervised model reads a description and a manner, and is told both.
         """
+        if self.model.kind == "semi":
+            return frozenset({"q_x", "q_y"})
         trained = frozenset[str]().union(*(stage.fits for stage in self.stages))
-        return trained | {"q_y"} if self.model.kind in ("vae", "deep", "factor") else trained
+        alone = self.model.kind in ("vae", "deep", "factor", "ladder")
+        return trained | {"q_y"} if alone else trained
 
     @property
     def digest(self) -> str:

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from mindseye.data import Batch, Dataset
-from mindseye.models import VAE, DeepVAE, JointVAE, SemiVAE
+from mindseye.models import VAE, DeepVAE, JointVAE, LadderVAE, SemiVAE
 from mindseye.papers import Recipe
 from mindseye.papers.refitting import refitted
 from mindseye.tensors import read_tensors
@@ -63,7 +63,7 @@ def fresh(
     if recipe.start and folder:
         weights = read_tensors(folder / "start.safetensors", shapes_of(model))
         model.load_state_dict(weights)
-    elif isinstance(model, VAE | DeepVAE):
+    elif isinstance(model, VAE | DeepVAE | LadderVAE):
         some = dataset.examples(torch.arange(SOME, device=device)).x
         model.prepare(dataset.mean(), some.std().item())
     return model

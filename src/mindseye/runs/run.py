@@ -30,7 +30,15 @@ from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.figures import imagined_sheet
 from mindseye.files import explained, read_json, write_json
 from mindseye.imagine import Mind
-from mindseye.models import Ancestral, DeepVAE, Described, Observer, SemiVAE
+from mindseye.models import (
+    Ancestral,
+    AncestralLadder,
+    DeepVAE,
+    Described,
+    LadderVAE,
+    Observer,
+    SemiVAE,
+)
 from mindseye.papers import Recipe
 from mindseye.pictures import save_picture
 from mindseye.provenance import provenance
@@ -157,6 +165,8 @@ class Run:
             )
         if isinstance(model, DeepVAE):
             model = Ancestral(model)
+        if isinstance(model, LadderVAE):
+            model = AncestralLadder(model)
         if isinstance(model, SemiVAE):
             model = Described(model)
         knows_words = len(model.vocabulary) > 0  # pyright: ignore[reportArgumentType]
