@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from mindseye.charts import COLOURS, Series, bar_chart, point_chart
+from mindseye.charts import (
+    CELL,
+    COLOURS,
+    LABELS,
+    Series,
+    bar_chart,
+    cloud_chart,
+    heat_chart,
+    heat_charts,
+    point_chart,
+)
 from mindseye.errors import UsageError
 
 
@@ -47,3 +57,37 @@ def test_nothing_to_draw_is_refused():
         bar_chart([], "", "")
     with pytest.raises(UsageError, match="`points` is empty"):
         point_chart([], "", ("", ""))
+
+
+def test_a_cloud_has_one_colour_and_stands_where_its_numbers_say():
+    chart = cloud_chart([("a", [(0.0, 0.0), (0.0, 1.0)]), ("b", [(1.0, 0.5)])], "title", ("x", "y"))
+    inside = np.asarray(chart)[:, :560]
+    first, second = ((inside == np.array(COLOURS[i])).all(-1).nonzero() for i in (0, 1))
+    assert len(first[0]) == 2 * len(second[0])
+    assert first[1].mean() < second[1].mean()
+    assert first[0].mean() == pytest.approx(second[0].mean(), abs=1)
+
+
+def test_a_cloud_of_nothing_is_refused():
+    with pytest.raises(UsageError, match="`groups` is empty"):
+        cloud_chart([("a", [])], "title", ("x", "y"))
+
+
+def test_a_cell_is_the_darker_the_larger_its_number():
+    chart = np.asarray(heat_chart("a", [[0.0, 0.5, 1.0]], ["row"], ["x", "y", "z"]).convert("L"))
+    inside = chart[50:52, :].mean(0)  # above the numbers
+    shades = [inside[LABELS + CELL * j + 4] for j in range(3)]
+    assert shades[0] > shades[1] > shades[2]
+    assert shades[0] == 255
+
+
+def test_tables_stand_under_each_other():
+    one = ("a", [[0.1, 0.2]], ["row"], ["x", "y"])
+    assert heat_charts([one, one], "t", "v").height > heat_charts([one], "t", "v").height
+
+
+def test_a_table_that_does_not_fit_its_names_is_refused():
+    with pytest.raises(UsageError, match="expected 1 rows of 2 numbers"):
+        heat_chart("a", [[0.1]], ["row"], ["x", "y"])
+    with pytest.raises(UsageError, match="`parts` is empty"):
+        heat_charts([], "", "")

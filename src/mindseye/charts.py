@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 from mindseye.errors import UsageError
 from mindseye.typesetting import typeset
 
-__all__ = ["Series", "bar_chart", "point_chart"]
+__all__ = ["Series", "bar_chart", "cloud_chart", "heat_chart", "heat_charts", "point_chart"]
 
 GROUND, INK, FAINT = (255, 255, 255), (40, 40, 40), (205, 205, 205)
 COLOURS = (
@@ -75,10 +75,35 @@ def point_chart(
     """
     if not points:
         raise UsageError("`points` is empty; expected one or more.")
+    return _plane([(name, [(a, b)]) for name, a, b in points], title, axes, radius=5)
+
+
+def cloud_chart(
+    groups: Sequence[tuple[str, Sequence[Sequence[float]]]], title: str, axes: tuple[str, str]
+) -> Image.Image:
+    """Clouds of points in a plane, each of one colour.
+
+    Arguments:
+        groups: Names, and the coordinates of all points of the name.
+        title: The heading.
+        axes: What the coordinates are.
+    """
+    if not groups or not all(len(points) for _, points in groups):
+        raise UsageError("`groups` is empty; expected one or more, each with points.")
+    return _plane(groups, title, axes, radius=2)
+
+
+def _plane(
+    groups: Sequence[tuple[str, Sequence[Sequence[float]]]],
+    title: str,
+    axes: tuple[str, str],
+    radius: int,
+) -> Image.Image:
+    """Points by groups, which are explained on the right."""
     width, height = 760, 460
     picture = Image.new("RGB", (width, height), GROUND)
     draw = ImageDraw.Draw(picture)
-    across, down = [a for _, a, _ in points], [b for _, _, b in points]
+    across, down = zip(*(point for _, points in groups for point in points), strict=True)
     x, y = (_Scale(*_padded(values), log=False) for values in (across, down))
     box = (LEFT, MARGIN, width - 190, height - BELOW)
     draw.rectangle(box, outline=FAINT)
@@ -86,15 +111,71 @@ def point_chart(
         _tick(picture, draw, box, x, tick, across=True)
     for tick in y.ticks():
         _tick(picture, draw, box, y, tick, across=False)
-    for i, (name, a, b) in enumerate(points):
+    for i, (name, points) in enumerate(groups):
         colour = COLOURS[i % len(COLOURS)]
-        at = (_between(box[0], box[2], x.part(a)), _between(box[3], box[1], y.part(b)))
-        draw.ellipse([at[0] - 5, at[1] - 5, at[0] + 5, at[1] + 5], fill=colour)
+        for a, b in points:
+            at = (_between(box[0], box[2], x.part(a)), _between(box[3], box[1], y.part(b)))
+            ends = [at[0] - radius, at[1] - radius, at[0] + radius, at[1] + radius]
+            draw.ellipse(ends, fill=colour)
         row = MARGIN + 22 * i
         draw.ellipse([box[2] + 14, row + 4, box[2] + 24, row + 14], fill=colour)
         _write(picture, name, (box[2] + 30, row))
     _write(picture, axes[0], ((box[0] + box[2]) // 2 - 60, height - 26))
     return _stack(title, axes[1], [picture])
+
+
+Heat = tuple[str, Sequence[Sequence[float]], Sequence[str], Sequence[str]]
+"""A heading, numbers from 0 to 1, and the names of their rows and columns."""
+
+
+def heat_charts(parts: Sequence[Heat], title: str, axis: str) -> Image.Image:
+    """Tables of numbers as darker and lighter cells, one under the other.
+
+    Arguments:
+        parts: The tables; 0 is white, 1 is dark.
+        title: The heading.
+        axis: What a cell's darkness is.
+    """
+    if not parts:
+        raise UsageError("`parts` is empty; expected one or more tables.")
+    return _stack(title, axis, [heat_chart(*part) for part in parts])
+
+
+def heat_chart(
+    name: str, values: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]
+) -> Image.Image:
+    """A table of numbers from 0 to 1 as cells, white to dark, with the numbers in them."""
+    if not values or any(len(row) != len(columns) for row in values) or len(values) != len(rows):
+        raise UsageError(
+            f"`values` does not fit; expected {len(rows)} rows of {len(columns)} numbers."
+        )
+    width = max(480, LABELS + CELL * len(columns) + MARGIN)
+    picture = Image.new("RGB", (width, 60 + 26 * len(rows)), GROUND)
+    draw = ImageDraw.Draw(picture)
+    _write(picture, name, (MARGIN, 4))
+    for j, column in enumerate(columns):
+        _write(picture, column, (LABELS + CELL * j + 6, 26))
+    for i, (row, numbers) in enumerate(zip(rows, values, strict=True)):
+        top = 48 + 26 * i
+        _write(picture, row, (MARGIN, top + 3))
+        for j, value in enumerate(numbers):
+            left, part = LABELS + CELL * j, min(1.0, max(0.0, value))
+            draw.rectangle([left, top, left + CELL - 2, top + 24], _shade(part))
+            ink = GROUND if part > 0.55 else INK
+            draw.text((left + 8, top + 5), f"{value:.2f}", ink)
+    return picture
+
+
+CELL, LABELS = 48, 120
+
+
+def _shade(part: float) -> tuple[int, int, int]:
+    """White at 0, the first colour at 1, a little darker than in proportion between."""
+    dark, amount = COLOURS[0], part**0.7
+    red, green, blue = (
+        round(light + (ink - light) * amount) for light, ink in zip(GROUND, dark, strict=True)
+    )
+    return red, green, blue
 
 
 class _Scale(NamedTuple):

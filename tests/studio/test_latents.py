@@ -13,15 +13,11 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from mindseye.cli import app as mindseye_app
-from mindseye.data import Data
-from mindseye.errors import UsageError
 from mindseye.explore import manifold, prior_draws, traversals, way
-from mindseye.files import write_json
-from mindseye.papers import Recipe, get_recipe
-from mindseye.papers.model import Model
+from mindseye.films import film
+from mindseye.papers import get_recipe
 from mindseye.pictures import png_bytes, to_uint8
 from mindseye.runs import Run, create
-from mindseye.studio.films import film
 from mindseye.studio.server import make_app
 from mindseye.studio.shelf import Opened, Shelf, shelf_of
 
@@ -91,15 +87,6 @@ def test_a_model_without_words_is_shown_by_the_views_that_need_none(painted):
 
 def test_finished_runs_of_pictures_alone_are_on_the_shelf(painters):
     assert set(shelf_of([], painters).models) == {*EVERY, "mnist-a"}
-
-
-def test_a_run_of_a_kind_that_is_not_shown_is_refused_by_name(tmp_path):
-    recipe = Recipe("m2", data=Data("mnist"), model=Model("semi"), objectives=("m2",))
-    run = Run(tmp_path / "00000-m2")
-    write_json(run.path / "recipe.json", recipe.to_json())
-    with pytest.raises(UsageError, match="does not show"):
-        shelf_of([run], tmp_path)
-    assert run.name not in shelf_of([], tmp_path).models
 
 
 @pytest.mark.parametrize("name", EVERY)

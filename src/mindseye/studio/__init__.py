@@ -6,7 +6,6 @@ results.py      tables that were reproduced
 likelihoods.py  what `mindseye evaluate` has written about models of pictures
 engine.py       one thread in which models work; requests that wait are answered together
 answers.py      pictures, verdicts and scores on their way to the page
-films.py        rows of pictures as files: a sheet, or a film that loops
 house.py        what every route shares: shelf, engine, parameters
 points.py       a point of the latent space, as a request names it
 limits.py       what a request may cost, and who may ask

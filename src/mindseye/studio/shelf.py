@@ -22,9 +22,6 @@ __all__ = ["Absent", "Activity", "Opened", "Shelf", "Training", "shelf_of"]
 KNOWN = 2000
 """Training pictures that are kept in mind, of every model that is asked for them."""
 
-SHOWN = ("joint", "vae", "deep", "factor")
-"""The kinds of models that have one latent to imagine from."""
-
 READ = 4
 """Models whose weights are kept in memory; of the others those asked last come back from disk."""
 
@@ -196,9 +193,6 @@ def shelf_of(
     tables: str | Path = "reproduced",
 ) -> Shelf:
     """The runs that were named, then built-in models; if none was, all finished runs too."""
-    for run in named:
-        if (kind := run.recipe.model.kind) not in (*SHOWN, "observer"):  # whose mind says it
-            raise UsageError(f"{run.path} is of `kind={kind!r}`, which the studio does not show.")
     builtin = list_runs(BUILTIN)
     others = [] if named else [run for run in reversed(list_runs(runs)) if run.finished]
     more = [run for run in (*builtin, *others) if _imagines(run)]
@@ -217,6 +211,6 @@ def _unique(opened: Opened, taken: dict[str, Opened]) -> str:
 def _imagines(run: Run) -> bool:
     """Whether a run is a model that can be shown; a damaged recipe is left out."""
     try:
-        return run.recipe.model.kind in SHOWN and bool(run.recipe.fits & {"q_x", "q_y"})
+        return run.recipe.model.imagines and bool(run.recipe.fits & {"q_x", "q_y"})
     except MindseyeError:
         return False

@@ -11,12 +11,13 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field
 from torch import Tensor
 
+from mindseye import films
 from mindseye.errors import DataError, MindseyeError
 from mindseye.explore import liveliest, manifold, moved, traversals
 from mindseye.imagine import Mind
 from mindseye.pictures import png_bytes
 from mindseye.runs import spelled
-from mindseye.studio import films, schemas
+from mindseye.studio import schemas
 from mindseye.studio.answers import command, lines, picture_link, picture_of, sprite
 from mindseye.studio.house import ERRORS, House, ModelName, Seed, TheHouse, Watch
 from mindseye.studio.likelihoods import Estimate, Likelihood, likelihood_of

@@ -24,27 +24,49 @@ COLOURS = 128
 
 
 def sheet(
-    dimensions: Sequence[int], values: Sequence[float], pictures: Tensor, title: str
+    dimensions: Sequence[int],
+    values: Sequence[float],
+    pictures: Tensor,
+    title: str,
+    names: Sequence[str] | None = None,
+    scale: int | None = None,
 ) -> Image.Image:
-    """A row for each of some dimensions, as it changes alone; pictures `(R, steps, C, H, W)`."""
-    captions = [f"{value:+.1f}" for value in values]
+    """A row for each of some dimensions, as it changes alone.
+
+    Arguments:
+        dimensions: Which they are, counted from 0.
+        values: What they take.
+        pictures: `(R, steps, C, H, W)`.
+        title: A heading.
+        names: What each row is called; z1, z2, … if not given.
+        scale: Sheet pixels per picture pixel; about 112 pixels per picture by default.
+    """
+    captions = [f"{round(value, 1) + 0.0:+.1f}" for value in values]  # 0, not -0
     shown = pictures.cpu().numpy()
     last = len(shown) - 1
     rows = [
-        (f"z{dimension + 1}", row, captions if i == last else None, None)
-        for i, (dimension, row) in enumerate(zip(dimensions, shown, strict=True))
+        (name, row, captions if i == last else None, None)
+        for i, (name, row) in enumerate(zip(_named(dimensions, names), shown, strict=True))
     ]
-    return row_sheet(rows, title=title)
+    return row_sheet(rows, title=title, scale=scale)
 
 
-def film(dimensions: Sequence[int], pictures: Tensor, title: str) -> bytes:
-    """A GIF file in which every dimension has one picture `(R, steps, C, H, W)` that moves.
+def film(
+    dimensions: Sequence[int], pictures: Tensor, title: str, names: Sequence[str] | None = None
+) -> bytes:
+    """A GIF file in which every dimension has one picture that moves.
 
     It goes from the first step to the last and back, for ever.
+
+    Arguments:
+        dimensions: Which they are, counted from 0.
+        pictures: `(R, steps, C, H, W)`.
+        title: A heading.
+        names: What each picture is called; z1, z2, … if not given.
     """
-    names = [f"z{dimension + 1}" for dimension in dimensions]
+    captions = _named(dimensions, names)
     steps = [
-        contact_sheet(step, names, title=title)
+        contact_sheet(step, captions, title=title)
         for step in np.moveaxis(pictures.cpu().numpy(), 1, 0)
     ]
     palette = _side_by_side(steps).quantize(COLOURS)  # one for all steps, so that nothing flickers
@@ -56,6 +78,10 @@ def film(dimensions: Sequence[int], pictures: Tensor, title: str) -> bytes:
         buffer, "GIF", save_all=True, append_images=order[1:], duration=rest, loop=0, disposal=1
     )
     return buffer.getvalue()
+
+
+def _named(dimensions: Sequence[int], names: Sequence[str] | None) -> Sequence[str]:
+    return [f"z{dimension + 1}" for dimension in dimensions] if names is None else names
 
 
 def _side_by_side(steps: Sequence[Image.Image]) -> Image.Image:
