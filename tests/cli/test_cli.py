@@ -118,6 +118,25 @@ def test_what_surrounds_a_belief_is_drawn(mindseye, folder):
     refused(mindseye("experts", "3", "--points", "0", "--axes", "0,99"), "two of 0 to 11")
 
 
+def test_a_film_is_written_where_a_gif_is_named(mindseye, folder):
+    code, out, _ = mindseye("imagine", "digit=4", "--traverse", "--steps", "3", "--out", "a.gif")
+    assert (code, "a.gif" in out) == (0, True)
+    with Image.open(folder / "a.gif") as film:
+        assert (film.n_frames, film.info["loop"]) == (4, 0)  # there and back
+
+
+def test_only_traversals_make_a_film(mindseye):
+    code, _, err = mindseye("imagine", "digit=4", "--out", "a.gif")
+    assert code == 2
+    assert "only --traverse makes one" in err
+
+
+def test_disentanglement_needs_factors(mindseye):
+    code, _, err = mindseye("evaluate", "mnist-a", "--disentanglement", "--device", "cpu")
+    assert code == 2
+    assert "`mnist-a` has no independent factors" in err
+
+
 def test_two_picture_files_have_a_way_between_them(mindseye, folder):
     assert mindseye("imagine", "3", "-n", "2", "--files", "--out", "two.png")[0] == 0
     ends = ["two/0000.png", "two/0001.png"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mindseye.cli.options import DataFolder, Device, Json, ObserverName, Runs, chosen_device
-from mindseye.cli.output import answer, bar, print_json, table
+from mindseye.cli.output import answer, bar, note, print_json, table
 from mindseye.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ __all__ = ["evaluate"]
 
 PICTURES_ALONE = ("vae", "deep", "factor", "ladder")
 """Kinds of models that know no words."""
+
+QUICK = 2000
+"""Pictures that disentanglement is measured with by the quick protocol."""
 
 
 def evaluate(
@@ -56,6 +59,14 @@ def evaluate(
     pictures: Annotated[
         int | None, typer.Option(help="Pictures such a model is measured on; all of the part.")
     ] = None,
+    disentanglement: Annotated[
+        bool,
+        typer.Option(
+            "--disentanglement",
+            help="How far dsprites' factors are kept apart; --protocol quick, or --pictures, for "
+            "less than the papers ask.",
+        ),
+    ] = False,
     observer: ObserverName = None,
     runs: Runs = "runs",
     data: DataFolder = None,
@@ -66,7 +77,8 @@ def evaluate(
     """Score a model: correctness, coverage and compositionality, with ceilings.
 
     A model of pictures alone has a likelihood instead: nats a picture, what they are spent on, and
-    the units that are active.
+    the units that are active. A semi-supervised model has the share of pictures that it reads
+    right, and its bound.
 
     \b
     mindseye evaluate mnist-a --protocol quick
@@ -74,16 +86,24 @@ def evaluate(
     mindseye evaluate 12 --protocol paper --observer runs/00003-mnist-a-observer-paper
     mindseye evaluate 12 --part validation --seed 1
     mindseye evaluate runs/00013-mnist-iwae-lean --draws 500 --pictures 1000
+    mindseye evaluate runs/00015-dsprites-beta-vae-lean --disentanglement --protocol quick
+    mindseye evaluate runs/00014-mnist-dgm-conv-lean --part validation
     """
     from mindseye.evaluation import evaluate_observer, evaluate_run, get_protocol
     from mindseye.runs import find
 
     found, where = find(run, runs), chosen_device(device)
+    if disentanglement:
+        few = pictures or (QUICK if protocol == "quick" else 0)
+        return _disentanglement(found, few, seed or 0, where, data, as_json=json)
     if found.recipe.model.kind == "observer":
         return _observer(evaluate_observer(found, device=where, data=data), as_json=json)
     if found.recipe.model.kind in PICTURES_ALONE:
         how = {"part": part or "test", "k": draws or 5000, "pictures": pictures or 0}
         return _likelihood(found, {**how, "seed": seed or 0}, where, data, as_json=json)
+    if found.recipe.model.kind == "semi":
+        how = {"part": part or "test", "pictures": pictures or 0, "seed": seed or 0}
+        return _semi(found, how, where, data, as_json=json)
     changes: dict[str, Any] = {
         "samples": samples,
         "base": base,
@@ -124,6 +144,47 @@ def _likelihood(
             data=data,
             progress=lambda done, total: progress.update(task, completed=done, total=total),
             **how,
+        )
+    if as_json:
+        return print_json(report.to_json())
+    answer(report.to_text())
+
+
+def _semi(run: Run, how: dict[str, Any], device: Any, data: str | None, *, as_json: bool) -> None:
+    from mindseye.evaluation.semi import evaluate_semi
+
+    with bar("reading") as progress:
+        task = progress.add_task("pictures", total=None)
+        report = evaluate_semi(
+            run,
+            device=device,
+            data=data,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+            **how,
+        )
+    if as_json:
+        return print_json(report.to_json())
+    answer(report.to_text())
+
+
+def _disentanglement(
+    run: Run, pictures: int, seed: int, device: Any, data: str | None, *, as_json: bool
+) -> None:
+    from mindseye.evaluation.disentangling import Asked, evaluate_disentanglement
+    from mindseye.evaluation.representations import factors_of
+
+    factors_of(run.recipe.data.name)
+    if device.type == "cpu" and not pictures:
+        note("Without a GPU this takes hours; --protocol quick takes minutes.")
+    with bar("measuring") as progress:
+        task = progress.add_task("scores", total=None)
+        report = evaluate_disentanglement(
+            run,
+            Asked.few(pictures) if pictures else Asked(),
+            device=device,
+            data=data,
+            seed=seed,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
         )
     if as_json:
         return print_json(report.to_json())

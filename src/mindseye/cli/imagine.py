@@ -26,7 +26,8 @@ def imagine(
     n: Annotated[int, typer.Option("-n", "--n", help="How many pictures.")] = 16,
     seed: Seed = 0,
     out: Annotated[
-        str | None, typer.Option(help="File or folder to write to; imagined/ if not given.")
+        str | None,
+        typer.Option(help="File or folder to write to (.gif: a film); imagined/ if none."),
     ] = None,
     samples: Annotated[
         bool,
@@ -75,12 +76,15 @@ def imagine(
     mindseye imagine "digit=7, size=big, location=top-left" --ladder
     mindseye imagine first.png --to second.png
     mindseye imagine "digit=4" --traverse
+    mindseye imagine "digit=4" --traverse --out traversals.gif
     """
     from mindseye.runs import find
 
     mind = find(model).mind(observer)
     mind.model.to(chosen_device(device))
     _check_one(to is not None, ladder, lattice, traverse)
+    if _is_film(out) and not traverse:
+        raise UsageError(f"`--out {out}` is a film; only --traverse makes one.", "Name a .png.")
     judge = judge and mind.can_judge
     if to is not None:
         report = _between(mind, description, to, n, steps, seed, out)
@@ -169,6 +173,8 @@ def _traversals(
     """One row for every latent dimension."""
     from mindseye.explore import traversals
     from mindseye.figures import traversal_sheet
+    from mindseye.files import write_bytes
+    from mindseye.films import film
     from mindseye.pictures import save_picture
 
     picture = _is_file(description)
@@ -180,8 +186,12 @@ def _traversals(
         title = str(concept) if concept.level else "nothing said"
     values, pictures = traversals(mind, z, steps, span)
     stem = Path(description).stem if picture else _stem(concept, seed)
-    path = _target(out, f"{stem}-dimensions")
-    save_picture(path, traversal_sheet(values, pictures, title))
+    if _is_film(out):
+        path = Path(str(out))
+        write_bytes(path, film(range(len(pictures)), pictures, title))
+    else:
+        path = _target(out, f"{stem}-dimensions")
+        save_picture(path, traversal_sheet(values, pictures, title))
     return _report(mind, concept, seed, pictures.shape[0] * pictures.shape[1], path)
 
 
@@ -205,6 +215,10 @@ def _check_one(*asked: bool) -> None:
         raise UsageError(
             "`--to`, `--ladder`, `--lattice` and `--traverse` are different pictures; ask for one."
         )
+
+
+def _is_film(out: str | None) -> bool:
+    return out is not None and out.lower().endswith(".gif")
 
 
 def _is_file(text: str) -> bool:

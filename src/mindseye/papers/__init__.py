@@ -1,6 +1,17 @@
 """One file per paper: its recipes and the tables they reproduce."""
 
-from mindseye.papers import burda, burda_tables, vedantam, vedantam_4a
+from mindseye.papers import (
+    burda,
+    burda_tables,
+    higgins,
+    higgins_tables,
+    ladders,
+    narayanaswamy,
+    narayanaswamy_tables,
+    review,
+    vedantam,
+    vedantam_4a,
+)
 from mindseye.papers.citations import citations
 from mindseye.papers.ledgers import Ledger
 from mindseye.papers.model import Model
@@ -19,6 +30,12 @@ __all__ = [
     "citations",
     "get_recipe",
     "get_table",
+    "higgins",
+    "higgins_tables",
+    "ladders",
+    "narayanaswamy",
+    "narayanaswamy_tables",
+    "review",
     "vedantam",
     "vedantam_4a",
 ]

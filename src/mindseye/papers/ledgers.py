@@ -49,6 +49,9 @@ class Entry:
     after: str = ""
     """The row whose trained weights it begins with."""
 
+    part: float = 1.0
+    """The part of the recipe's steps that it is trained for."""
+
 
 @dataclass(frozen=True)
 class Ledger:

@@ -32,6 +32,8 @@ class Picture(NamedTuple):
     figure: str
     caption: str
     image: Image
+    film: bytes | None = None
+    """The same as a GIF file that moves, if there is one."""
 
 
 @dataclass(frozen=True)

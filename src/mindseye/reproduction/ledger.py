@@ -4,6 +4,7 @@
       burda-mnist.md .json .html    the table, its numbers, a page with the pictures
       pictures/                     what the models of the first seed draw
       runs/                         every model, with what was measured of it beside it
+      limits/                       the best and the worst there can be, where that is known
       seconds.json                  how long all of it took, over all calls
 
 Whatever is there is used: a call that was stopped goes on where it was, and a second call computes
@@ -29,6 +30,7 @@ from mindseye.pictures import png_bytes
 from mindseye.provenance import provenance
 from mindseye.reproduction.clock import Clock
 from mindseye.reproduction.ledger_pictures import painted
+from mindseye.reproduction.limits import limits
 from mindseye.reproduction.pages import html, markdown
 from mindseye.reproduction.plan import SIZES, checked
 from mindseye.reproduction.scorers import measured
@@ -153,9 +155,18 @@ def reproduce_ledger(
                 for run in runs[row.family]
             ]
     with clock:
+        known = limits(
+            plan.ledger.scorer,
+            plan.recipes[plan.rows[0].family],
+            plan.asked,
+            folder / "limits",
+            device=device,
+            progress=lambda done, total: watch("measuring the limits", done, total),
+        )
         pictures = list(_draw(plan, runs, folder, device, data, watch))
     result = plan.to_json() | {
         "entries": [_entry(plan, row, found[row.family]) for row in plan.rows],
+        "limits": known,
         "runs": [
             _facts(row, run, score, folder)
             for row in plan.rows
@@ -185,8 +196,12 @@ def _draw(
     for done, picture in enumerate(painted(plan.ledger.pictures, first, device, data), 1):
         file = f"pictures/{picture.name}.png"
         write_bytes(folder / file, png_bytes(picture.image))
-        watch("drawing", done, len(plan.ledger.pictures))
-        yield {"figure": picture.figure, "file": file, "caption": picture.caption}
+        watch("drawing", done, max(done, len(plan.ledger.pictures)))
+        made = {"figure": picture.figure, "file": file, "caption": picture.caption}
+        if picture.film:
+            made["film"] = f"pictures/{picture.name}.gif"
+            write_bytes(folder / made["film"], picture.film)
+        yield made
 
 
 def _entry(plan: LedgerPlan, row: Entry, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -256,4 +271,6 @@ def _recipe(row: Entry, size: str, changes: Mapping[str, str], data: str | None)
         made = get_recipe(name).with_settings({**row.settings, **changes})
     except UsageError as error:
         raise UsageError(f"{name}: {error.message}", error.hint) from error
-    return replace(made, data=made.data.resolved(data))
+    steps = max(1, round(row.part * made.training.steps))
+    training = replace(made.training, steps=steps)
+    return replace(made, data=made.data.resolved(data), training=training)

@@ -6,11 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from mindseye.charts import Series, bar_chart, point_chart
+from mindseye.charts import Series, bar_chart, cloud_chart, point_chart
+from mindseye.data import Batch
+from mindseye.data.bsds import patches
+from mindseye.explore import latents_of
 from mindseye.files import read_json
 from mindseye.metrics.likelihood import ACTIVE
+from mindseye.reproduction.disentanglement_pictures import information, traversed, votes
 from mindseye.reproduction.drawing import Picture
+from mindseye.reproduction.review import of_digits, of_sprites, of_words
 from mindseye.runs import Run
 from mindseye.sheets import row_sheet
 
@@ -19,7 +25,10 @@ __all__ = ["PAINTERS", "painted"]
 Labelled = tuple[str, Run]
 """A run, and what the table calls its row."""
 
-Painter = Callable[[Sequence[Labelled], torch.device | str, str | None], Picture]
+Painter = Callable[
+    [Sequence[Labelled], torch.device | str, str | None], Picture | Iterator[Picture]
+]
+"""One picture of all runs, or several."""
 
 
 def painted(
@@ -29,7 +38,9 @@ def painted(
     data: str | None,
 ) -> Iterator[Picture]:
     """The pictures of some names, in order."""
-    return (PAINTERS[name](runs, device, data) for name in names)
+    for name in names:
+        drawn = PAINTERS[name](runs, device, data)
+        yield from [drawn] if isinstance(drawn, Picture) else drawn
 
 
 def _samples(
@@ -67,14 +78,121 @@ def _rates(runs: Sequence[Labelled], device: torch.device | str, data: str | Non
     return Picture("rates", "Rate and distortion", caption, chart)
 
 
+@torch.no_grad()
+def _patches(
+    runs: Sequence[Labelled], device: torch.device | str, data: str | None, n: int = 24
+) -> Picture:
+    real = runs[0][1].recipe.data.open("test", folder=data).examples(torch.arange(n)).x
+    rows = [("test patches", real)]
+    for label, run in runs:
+        mind = _mind(run, device)
+        rows.append((label, mind.imagine("", n).cpu()))
+    span = real.std() * 6
+    shown = [(label, (patches(x) / span + 0.5).clamp(0, 1), None, None) for label, x in rows]
+    sheet = row_sheet([(a, b.numpy(), c, d) for a, b, c, d in shown], title="Patches", scale=6)
+    caption = "Patches of the test pictures, and expected patches of draws from each prior."
+    return Picture("patches", "Patches", f"{caption} Grey is 0.", sheet)
+
+
+def _reconstructions(
+    runs: Sequence[Labelled], device: torch.device | str, data: str | None, n: int = 16
+) -> Picture:
+    rows, shown = [], None
+    for label, run in runs:
+        x = _held_out(run, data, n).x
+        if shown is None or not torch.equal(x, shown):
+            rows.append(("test pictures", x.numpy(), None, None))
+            shown = x
+        rows.append((label, _mind(run, device).reconstruct(x).cpu().numpy(), None, None))
+    sheet = row_sheet(rows, title="Pictures and their reconstructions", scale=2)
+    caption = "Test pictures, and what each model expects at the mean of what it reads in them."
+    return Picture("reconstructions", "Reconstructions", caption, sheet)
+
+
+def _classes(
+    runs: Sequence[Labelled], device: torch.device | str, data: str | None, n: int = 10
+) -> Picture:
+    """By the model of the last row: a row for every value of the first attribute."""
+    label, run = runs[-1]
+    mind = _mind(run, device)
+    attribute = mind.vocabulary.attributes[0]
+    rows = [
+        (value, mind.imagine(f"{attribute.name}={value}", n, mean=True).cpu().numpy(), None, None)
+        for value in attribute.values
+    ]
+    sheet = row_sheet(rows, title=f"{label}: one manner a column", scale=2)
+    caption = "The description stays in a row, the manner z in a column."
+    return Picture("classes", "Descriptions and manners", caption, sheet)
+
+
+def _embedding(
+    runs: Sequence[Labelled], device: torch.device | str, data: str | None, n: int = 1000
+) -> Picture:
+    """By the model of the last row: the manners of test pictures, by their first attribute."""
+    label, run = runs[-1]
+    mind, batch = _mind(run, device), _held_out(run, data, n)
+    attribute = mind.vocabulary.attributes[0]
+    z = latents_of(mind, batch)[:, getattr(mind.model, "words", 0) :].double()
+    at, codes = _principal(z), batch.y.codes[:, 0]
+    groups = [
+        (f"{attribute.name} {value}", at[codes == i].tolist())
+        for i, value in enumerate(attribute.values)
+        if (codes == i).any()
+    ]
+    chart = cloud_chart(groups, f"{label}: means of q(z|x,y)", ("component 1", "component 2"))
+    caption = (
+        f"The two principal components of the manners of {len(z)} test pictures; a manner that "
+        "does not tell the description mixes the colours."
+    )
+    return Picture("embedding", "Embedding of the manners", caption, chart)
+
+
+def _held_out(run: Run, data: str | None, n: int) -> Batch:
+    """The first test pictures, as many as there are up to n."""
+    dataset = run.recipe.data.open("test", folder=data)
+    return dataset.examples(torch.arange(min(n, dataset.count)))
+
+
+def _principal(z: Tensor) -> Tensor:
+    """The two directions in which points `(N, D)` vary most, `(N, 2)`."""
+    centred = z - z.mean(0)
+    _, _, rows = torch.linalg.svd(centred, full_matrices=False)
+    signs = rows.gather(1, rows.abs().argmax(1, keepdim=True)).sign()
+    return centred @ (rows * signs)[:2].T
+
+
 def _mind(run: Run, device: torch.device | str) -> Any:
     mind = run.mind()
     mind.model.to(device)
     return mind
 
 
+def _only(painter: Painter, wanted: Callable[[Run], bool]) -> Painter:
+    """A painter that is shown some of the runs, and draws nothing if there are none."""
+
+    def draw(
+        runs: Sequence[Labelled], device: torch.device | str, data: str | None
+    ) -> Picture | Iterator[Picture]:
+        chosen = [(label, run) for label, run in runs if wanted(run)]
+        return painter(chosen, device, data) if chosen else iter(())
+
+    return draw
+
+
 PAINTERS: dict[str, Painter] = {
     "samples": _samples,
+    "samples of digits": _only(_samples, of_digits),
+    "traversals of sprites": _only(traversed, of_sprites),
+    "reconstructions of words": _only(_reconstructions, of_words),
+    "classes of words": _only(_classes, of_words),
+    "embedding of words": _only(_embedding, of_words),
+    "patches": _patches,
     "activities": _activities,
     "rates": _rates,
+    "reconstructions": _reconstructions,
+    "classes": _classes,
+    "embedding": _embedding,
+    "traversals": traversed,
+    "votes": votes,
+    "information": information,
 }

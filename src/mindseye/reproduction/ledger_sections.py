@@ -31,7 +31,7 @@ def _results(result: dict[str, Any]) -> Grid:
         printed = any(column["key"] in entry["published"] for entry in result["entries"])
         head += [f"{column['label']}, printed"] * printed + [column["label"] + ", ours" * printed]
     grid = [head]
-    for entry in result["entries"]:
+    for entry in (*result["entries"], *result.get("limits", ())):
         cells = [entry["label"]]
         for column in columns:
             if f"{column['label']}, printed" in head:

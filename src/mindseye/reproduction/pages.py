@@ -25,6 +25,7 @@ def markdown(result: dict[str, Any]) -> str:
     for picture in result["pictures"]:
         parts += [fill(f"**{picture['figure']}.** {picture['caption']}", 100)]
         parts += [f"![{picture['figure']}]({picture['file']})"]
+        parts += [f"[As a film]({film})"] if (film := picture.get("film")) else []
     return "\n\n".join(parts) + "\n"
 
 
@@ -39,6 +40,8 @@ def html(result: dict[str, Any], folder: Path) -> str:
         data = base64.b64encode((folder / picture["file"]).read_bytes()).decode()
         image = f'<img alt="{escape(picture["figure"])}" src="data:image/png;base64,{data}">'
         caption = f"<b>{escape(picture['figure'])}.</b> {escape(picture['caption'])}"
+        if film := picture.get("film"):
+            caption += f' <a href="{escape(film)}">As a film.</a>'
         parts += [f"<figure>{image}<figcaption>{caption}</figcaption></figure>"]
     return _FRAME.format(title=escape(result["table"]), body="\n".join(parts))
 

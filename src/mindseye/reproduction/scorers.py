@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
+from mindseye.data import DATASETS
 from mindseye.evaluation.likelihood import evaluate_likelihood
+from mindseye.evaluation.semi import evaluate_semi
 from mindseye.files import read_json, write_json
+from mindseye.reproduction.disentanglement import disentanglement
+from mindseye.reproduction.review import review
 from mindseye.runs import Run
 
 __all__ = ["SCORERS", "measured"]
@@ -57,6 +62,7 @@ def _likelihood(
     return {
         "nll": found.nll.mean,
         "log likelihood": -found.nll.mean,
+        "bits": -found.nll.mean / (math.prod(_shape(run)) * math.log(2)),
         "low": found.nll.low,
         "high": found.nll.high,
         "active": list(found.active),
@@ -67,4 +73,28 @@ def _likelihood(
     }
 
 
-SCORERS: dict[str, Scorer] = {"likelihood": _likelihood}
+def _shape(run: Run) -> tuple[int, int, int]:
+    return DATASETS[run.recipe.data.name].shape
+
+
+def _accuracy(
+    run: Run, asked: Asked, device: torch.device | str, data: str | None, progress: Progress
+) -> dict[str, Any]:
+    """Percent of the descriptions that are read right, and the bound; all `pictures` if 0."""
+    found = evaluate_semi(
+        run, pictures=int(asked["pictures"]), device=device, data=data, progress=progress
+    )
+    shares = list(found.accuracy.values())
+    return {
+        "accuracy": 100 * sum(e.mean for e in shares) / len(shares),
+        "elbo": found.elbo.mean,
+        **{f"accuracy of {name}": 100 * e.mean for name, e in found.accuracy.items()},
+    }
+
+
+SCORERS: dict[str, Scorer] = {
+    "likelihood": _likelihood,
+    "accuracy": _accuracy,
+    "disentanglement": disentanglement,
+    "review": review,
+}

@@ -1,0 +1,55 @@
+"""Rows that need no training: the best and the worst that a scorer can give.
+
+They are measured once, with the same numbers of points as the runs, and kept in the folder of the
+reproduction; the table prints them under the rows of the methods.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mindseye.files import read_json, write_json
+from mindseye.papers import Recipe
+from mindseye.reproduction.disentanglement import disentanglement_limits
+
+__all__ = ["LIMITS", "limits"]
+
+Progress = Callable[[int, int], None]
+Limits = Callable[
+    [Recipe, Mapping[str, float], torch.device | str, Progress], dict[str, dict[str, Any]]
+]
+"""From a recipe of the table, what is asked and the device to numbers, by label and column."""
+
+LIMITS: dict[str, Limits] = {"disentanglement": disentanglement_limits}
+"""By scorer; one that is not here has no such rows."""
+
+
+def limits(
+    scorer: str,
+    recipe: Recipe,
+    asked: Mapping[str, float],
+    folder: Path,
+    *,
+    device: torch.device | str,
+    progress: Progress,
+) -> list[dict[str, Any]]:
+    """The rows of a scorer's limits, from their file or measured and written there."""
+    if scorer not in LIMITS:
+        return []
+    told = json.dumps([scorer, dict(asked), recipe.data.name], sort_keys=True)
+    path = folder / f"{scorer}-{hashlib.sha256(told.encode()).hexdigest()[:12]}.json"
+    if not path.is_file():
+        write_json(path, LIMITS[scorer](recipe, asked, device, progress))
+    return [_row(label, values) for label, values in read_json(path).items()]
+
+
+def _row(label: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of the table: nothing was printed, and no seeds are apart."""
+    ours = {key: {"mean": value, "deviation": None, "seeds": {}} for key, value in values.items()}
+    return {"label": label, "published": {}, "ours": ours}
