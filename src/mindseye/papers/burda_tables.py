@@ -90,7 +90,7 @@ SECOND = (
 LADDER = Entry("ladder", "convolutional ladder VAE (ours)", "mnist/ladder")
 
 _ABOUT = (
-    "Nats a picture of the test set by 5000 draws of q, and units whose mean varies with the "
+    "Nats a picture of the test set by k draws of q, and units whose mean varies with the "
     "picture by more than 0.01. Lower nats are better."
 )
 

@@ -12,7 +12,9 @@ __all__ = ["ledger_sections"]
 
 def ledger_sections(result: dict[str, Any]) -> Iterator[Section]:
     """Results first, then the runs they are of."""
-    yield Section("Results", f"{result['about']} {_SPREAD}", _results(result))
+    asked = ", ".join(f"{name} {value:g}" for name, value in result["asked"].items())
+    text = f"{result['about']} Asked for: {asked}, where 0 is all there are. {_SPREAD}"
+    yield Section("Results", text, _results(result))
     yield Section("Runs", _RUNS, _runs(result), words=3)
 
 
