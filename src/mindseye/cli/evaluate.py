@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from mindseye.runs import Run
 
 __all__ = ["evaluate"]
-
-PICTURES_ALONE = ("vae", "deep", "factor", "ladder")
-"""Kinds of models that know no words."""
 
 QUICK = 2000
 """Pictures that disentanglement is measured with by the quick protocol."""
@@ -98,7 +96,7 @@ def evaluate(
         return _disentanglement(found, few, seed or 0, where, data, as_json=json)
     if found.recipe.model.kind == "observer":
         return _observer(evaluate_observer(found, device=where, data=data), as_json=json)
-    if found.recipe.model.kind in PICTURES_ALONE:
+    if found.recipe.model.alone:
         how = {"part": part or "test", "k": draws or 5000, "pictures": pictures or 0}
         return _likelihood(found, {**how, "seed": seed or 0}, where, data, as_json=json)
     if found.recipe.model.kind == "semi":
@@ -136,35 +134,13 @@ def _likelihood(
 ) -> None:
     from mindseye.evaluation.likelihood import evaluate_likelihood
 
-    with bar("measuring") as progress:
-        task = progress.add_task("draws", total=None)
-        report = evaluate_likelihood(
-            run,
-            device=device,
-            data=data,
-            progress=lambda done, total: progress.update(task, completed=done, total=total),
-            **how,
-        )
-    if as_json:
-        return print_json(report.to_json())
-    answer(report.to_text())
+    _measured(evaluate_likelihood, "draws", run, device=device, data=data, as_json=as_json, **how)
 
 
 def _semi(run: Run, how: dict[str, Any], device: Any, data: str | None, *, as_json: bool) -> None:
     from mindseye.evaluation.semi import evaluate_semi
 
-    with bar("reading") as progress:
-        task = progress.add_task("pictures", total=None)
-        report = evaluate_semi(
-            run,
-            device=device,
-            data=data,
-            progress=lambda done, total: progress.update(task, completed=done, total=total),
-            **how,
-        )
-    if as_json:
-        return print_json(report.to_json())
-    answer(report.to_text())
+    _measured(evaluate_semi, "pictures", run, device=device, data=data, as_json=as_json, **how)
 
 
 def _disentanglement(
@@ -176,14 +152,18 @@ def _disentanglement(
     factors_of(run.recipe.data.name)
     if device.type == "cpu" and not pictures:
         note("Without a GPU this takes hours; --protocol quick takes minutes.")
+    asked = Asked.few(pictures) if pictures else Asked()
+    how: dict[str, Any] = {"device": device, "data": data, "seed": seed}
+    _measured(evaluate_disentanglement, "scores", run, asked, as_json=as_json, **how)
+
+
+def _measured(measure: Callable[..., Any], what: str, *of: Any, as_json: bool, **how: Any) -> None:
+    """Measure under a progress bar, and print the report."""
     with bar("measuring") as progress:
-        task = progress.add_task("scores", total=None)
-        report = evaluate_disentanglement(
-            run,
-            Asked.few(pictures) if pictures else Asked(),
-            device=device,
-            data=data,
-            seed=seed,
+        task = progress.add_task(what, total=None)
+        report = measure(
+            *of,
+            **how,
             progress=lambda done, total: progress.update(task, completed=done, total=total),
         )
     if as_json:

@@ -68,6 +68,11 @@ class Model:
         return KINDS[self.kind](self, vocabulary, shape)
 
     @property
+    def alone(self) -> bool:
+        """Whether it is a model of pictures alone, which knows no words."""
+        return self.kind in ("vae", "deep", "factor", "ladder")
+
+    @property
     def imagines(self) -> bool:
         """Whether it makes pictures."""
         return self.kind != "observer"

@@ -122,8 +122,7 @@ class Recipe:
         if self.model.kind == "semi":
             return frozenset({"q_x", "q_y"})
         trained = frozenset[str]().union(*(stage.fits for stage in self.stages))
-        alone = self.model.kind in ("vae", "deep", "factor", "ladder")
-        return trained | {"q_y"} if alone else trained
+        return trained | {"q_y"} if self.model.alone else trained
 
     @property
     def digest(self) -> str:

@@ -28,15 +28,13 @@ from mindseye.training import Checkpoints, Log, Record, train
 
 __all__ = ["alike", "train_together"]
 
-KINDS = ("vae", "deep", "factor", "ladder")
-"""Models of pictures alone, of which none has a last stage."""
-
 BoundOf = Callable[[nn.Module, Any, Any], Bound]
 
 
 def alike(recipe: Recipe) -> str | None:
     """What recipes that can be trained together have in common; nothing if one must be alone."""
-    if recipe.model.kind not in KINDS or recipe.training.clip or recipe.training.weight_decay:
+    training = recipe.training
+    if not recipe.model.alone or training.clip or training.weight_decay:
         return None
     return replace(recipe, training=replace(recipe.training, seed=0), start="").digest
 
