@@ -57,7 +57,7 @@ SIZES = {
     "fast": Training(
         steps=300_000,
         batch_size=250,
-        learning_rate=4e-3,
+        learning_rate=2e-3,
         warmup=1000,
         schedule="cosine",
         adam_eps=1e-4,
@@ -93,10 +93,8 @@ def _small(model: Model) -> Model:
     return replace(model, latent=5, width=16)
 
 
-def _schedule(data: str, layers: str, size: str) -> Training:
+def _schedule(data: str, size: str) -> Training:
     """How long and how fast; the paper's own schedule is counted in epochs."""
-    if size == "fast" and layers:  # larger steps throw two layers off
-        return replace(SIZES[size], learning_rate=2e-3)
     if size:
         return SIZES[size]
     return replace(SIZES[size], steps=EPOCHS * TRAINING_PICTURES[data] // 20)
@@ -114,7 +112,7 @@ for _data in TRAINING_PICTURES:
                         _small(_model) if _size == "tiny" else _model,
                         (_name,),
                         _weights if _size != "tiny" else {"k": min(3.0, _weights["k"])},
-                        _schedule(_data, _layers, _size),
+                        _schedule(_data, _size),
                     )
                 )
 
