@@ -104,6 +104,15 @@ def test_a_second_call_trains_and_measures_nothing(made, monkeypatch):
     assert again["entries"] == result["entries"]
 
 
+def test_seeds_that_are_finished_count_beyond_those_asked_for(made, monkeypatch):
+    plan, folder, result = made
+    monkeypatch.setattr("mindseye.runs.run.Run.train", lambda *_, **__: pytest.fail("trained"))
+    fewer = reproduce_ledger(replace(plan, seeds=(0,)), folder)
+    assert fewer["entries"] == result["entries"]
+    assert fewer["seeds"] == [0, 1]
+    assert [run["seed"] for run in fewer["runs"]] == [0, 1] * 3
+
+
 def test_what_was_not_printed_has_no_column_of_its_own(made):
     _, _, result = made
     head = next(iter(sections(result))).grid[0]

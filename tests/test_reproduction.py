@@ -237,7 +237,7 @@ def test_a_run_that_was_stopped_is_taken_up(plan, folder, tmp_path):
     assert not run.finished
     steps = []
     options = {"device": "cpu", "data": None, "watch": lambda _, done, total: steps.append(done)}
-    assert trained([recipe], tmp_path, "again", **options) == [run]
+    assert trained([recipe], tmp_path, str, **options) == [run]
     assert min(steps) > 4
     assert run.finished
     weights = [r.path / "weights.safetensors" for r in (run, whole)]

@@ -212,7 +212,7 @@ def test_a_table_is_not_made_of_runs_that_ran_away(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Run, "train", away)
     with pytest.raises(NumericError, match=r"00000-mnist-a-telbo-tiny: ran away\."):
-        trained([RECIPE], tmp_path, "", device="cpu", data=None, watch=lambda *_: None)
+        trained([RECIPE], tmp_path, str, device="cpu", data=None, watch=lambda *_: None)
 
 
 # What is said about it

@@ -8,10 +8,10 @@ import torch
 from mindseye.papers import get_recipe
 from mindseye.runs import Run, create
 from mindseye.runs.together import alike, train_together
+from mindseye.sweeps import _groups
 
-RECIPE = get_recipe("mnist/iwae-tiny").with_settings(
-    {"source": "digits", "steps": "30", "log_every": "10", "checkpoint_every": "10"}
-)
+SETTINGS = {"source": "digits", "steps": "30", "log_every": "10", "checkpoint_every": "10"}
+RECIPE = get_recipe("mnist/iwae-tiny").with_settings(SETTINGS)
 
 
 def seeded(seed: int, **settings: str):
@@ -68,10 +68,32 @@ def test_runs_that_are_stopped_go_on_together(tmp_path):
         assert all(torch.equal(w, same[name]) for name, w in one.model().state_dict().items())
 
 
-def test_only_seeds_may_differ():
-    assert alike(seeded(0)) == alike(seeded(1))
-    assert alike(seeded(0)) != alike(seeded(0, k="5"))
+def test_models_of_one_schedule_are_trained_together(tmp_path):
+    recipes = [
+        seeded(0),
+        get_recipe("mnist/vae-2l-tiny").with_settings(dict(SETTINGS)),
+        get_recipe("mnist/m2-tiny").with_settings({**SETTINGS, "labels": "20"}),
+    ]
+    runs = [create(recipe, tmp_path) for recipe in recipes]
+    list(train_together(runs))
+    for run in runs:
+        assert run.finished
+        first, *_, last = run.trained()
+        assert last["bound"] > first["bound"]
+    assert "log_qy" in runs[2].trained()[-1]["terms"]
+    assert "log_qy" not in runs[0].trained()[-1]["terms"]
+
+
+def test_recipes_of_one_schedule_are_alike():
+    assert alike(seeded(0)) == alike(seeded(1)) == alike(seeded(0, k="5")) is not None
+    assert alike(seeded(0)) != alike(seeded(0, steps="31"))
     assert alike(seeded(0, clip="1")) is None
     assert alike(get_recipe("mnist-a/telbo-tiny")) is None
     later = replace(seeded(0), start="0123456789ab")
     assert alike(later) == alike(seeded(0))
+
+
+def test_company_is_of_eight_at_most(tmp_path):
+    runs = made(tmp_path, *range(11))
+    assert [len(group) for group in _groups(runs, "cuda", compiled=True)] == [8, 3]
+    assert [len(group) for group in _groups(runs, "cpu", compiled=True)] == [1] * 11

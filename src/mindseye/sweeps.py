@@ -40,6 +40,9 @@ __all__ = [
     "values",
 ]
 
+COMPANY = 8
+"""No more models are trained together: what they keep has to fit."""
+
 WIDEST = 10_000
 """No range holds more values; one that does is a slip of the keyboard."""
 
@@ -101,9 +104,9 @@ def sweep(
 ) -> Generator[tuple[Run, Record]]:
     """Train what is not finished of some recipes; records as they come, each with its run.
 
-    On a GPU, small models that differ in their seeds alone are trained together. The call itself
-    makes the folders and fails if anything is missing; records are what trains. A run whose numbers
-    run away ends with a record 'failed', and the others go on.
+    On a GPU, small models of one schedule are trained together, up to eight. The call itself makes
+    the folders and fails if anything is missing; records are what trains. Runs whose numbers run
+    away end with a record 'failed', and the others go on.
 
     Arguments:
         recipes: What to train.
@@ -272,11 +275,11 @@ def _groups(
     """Runs that are trained together on a GPU; each by itself elsewhere."""
     if torch.device(device).type != "cuda" or not compiled:
         return [[run] for run in runs]
-    found: dict[str, list[Run]] = {}
+    found: dict[Any, list[Run]] = {}
     for run in runs:
         same = alike(run.recipe) if not run.step else None
-        found.setdefault(same or str(run.path), []).append(run)
-    return found.values()
+        found.setdefault(same or run.path, []).append(run)
+    return [each[i : i + COMPANY] for each in found.values() for i in range(0, len(each), COMPANY)]
 
 
 def _of(

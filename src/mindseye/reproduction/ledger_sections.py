@@ -18,7 +18,9 @@ def ledger_sections(result: dict[str, Any]) -> Iterator[Section]:
     yield Section("Runs", _RUNS, _runs(result), words=3)
 
 
-_SPREAD = "Ours are means over training seeds, ± their standard deviation."
+_SPREAD = (
+    "Ours are means over training seeds, ± their standard deviation; a row without it has one seed."
+)
 _RUNS = (
     "Rollbacks are returns to a good state after numbers ran away; seconds of training are a run's "
     "share of the time where several were trained together. Every run is its last step: none is "

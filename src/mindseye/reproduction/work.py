@@ -87,7 +87,7 @@ class _Work:
         """The finished runs of some recipes."""
         where: dict[str, Any] = {"device": self.device, "data": self.data, "watch": self.watch}
         with self.clock:
-            return trained(recipes, self.folder / "runs", title, **where)
+            return trained(recipes, self.folder / "runs", lambda _: title, **where)
 
     def judge(self, column: str) -> Judge:
         """The observer of a column, trained if it has to be."""

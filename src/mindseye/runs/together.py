@@ -1,4 +1,4 @@
-"""Several runs of one recipe with different seeds, trained together in one graph.
+"""Several runs trained together in one graph: other seeds, other weights, other models.
 
 A step of a small model leaves a GPU mostly idle: its kernels are short, and launched one after the
 other. Here the steps of several models stand side by side in one captured graph, each on a stream
@@ -24,19 +24,26 @@ from mindseye.papers import Recipe
 from mindseye.runs.making import batches, data_of, fresh
 from mindseye.runs.run import Run
 from mindseye.streams import side_by_side
-from mindseye.training import Checkpoints, Log, Record, train
+from mindseye.training import Checkpoints, Log, Record, Training, train
 
 __all__ = ["alike", "train_together"]
 
 BoundOf = Callable[[nn.Module, Any, Any], Bound]
 
+TOGETHER = ("vae", "deep", "factor", "ladder", "semi")
+"""Kinds of models that may have company."""
 
-def alike(recipe: Recipe) -> str | None:
-    """What recipes that can be trained together have in common; nothing if one must be alone."""
+
+def alike(recipe: Recipe) -> tuple[Training, int] | None:
+    """What recipes that can be trained together have in common; nothing if one must be alone.
+
+    Steps are made in step: the schedule and the number of bounds must be the same, and what is
+    taken over all weights at once, such as the length of a gradient, would be that of all models.
+    """
     training = recipe.training
-    if not recipe.model.alone or training.clip or training.weight_decay:
+    if recipe.model.kind not in TOGETHER or training.clip or training.weight_decay:
         return None
-    return replace(recipe, training=replace(recipe.training, seed=0), start="").digest
+    return replace(training, seed=0), len(recipe.objectives)
 
 
 def train_together(
@@ -51,7 +58,7 @@ def train_together(
     The seconds of a record are a run's share of the time.
 
     Arguments:
-        runs: Of recipes that differ in their seeds, and in the weights that they begin with.
+        runs: Of recipes that are `alike`.
         device: Where to train.
         data: A folder with the data.
         compiled: On a GPU, capture whole steps and replay them.
