@@ -89,19 +89,22 @@ def imagined_sheet(
         _shown(imagined, samples),
         None if verdicts is None else [verdict.caption for verdict in verdicts],
         None if verdicts is None else [bool(verdict.wrong) for verdict in verdicts],
-        title=str(imagined.concept),
+        title=str(imagined.concept) if len(imagined.concept.vocabulary) else "Draws",
     )
 
 
 def real_sheet(data: Dataset, description: str, n: int, seed: int, *, title: str = "") -> Image:
     """Real pictures of a data set with their descriptions (Figure 6), or those of a concept."""
     concept = data.vocabulary.parse(description)
+    seen = getattr(data, "seen", lambda x: x)  # of data that are no pictures as they are
     if concept.level:
-        pictures = data.pictures_of(concept, n, seed)
+        pictures = seen(data.pictures_of(concept, n, seed))
         return contact_sheet(pictures.numpy(), title=f"{title}: {concept}")
     batch = data.examples(torch.arange(n))
-    captions = [words(c) for c in decode(data.vocabulary, batch.y)]
-    return contact_sheet(batch.x.numpy(), captions, title=title)
+    captions = (
+        [words(c) for c in decode(data.vocabulary, batch.y)] if len(data.vocabulary) else None
+    )
+    return contact_sheet(seen(batch.x).numpy(), captions, title=title)
 
 
 def ladder_sheet(

@@ -32,7 +32,7 @@ from mindseye.concepts import Concept, Vocabulary
 from mindseye.distributions import Attributes
 from mindseye.errors import UsageError
 from mindseye.labels import Labels, decode, encode
-from mindseye.models import Observer
+from mindseye.models import Observer, Patchwork
 from mindseye.models.imaginative import Imaginative
 from mindseye.randomness import keys, keys_of_each, normals, pixel_uniforms, uniforms
 
@@ -260,10 +260,7 @@ class Mind:
     @torch.no_grad()
     def expected(self, z: Tensor) -> Tensor:
         """E[x|z] of latents `(B, D)`, `(B, C, H, W)`."""
-        if z.is_cuda:
-            return torch.cat([self.model.p_x(part).mean for part in z.split(GPU_CHUNK)])
-        even = pad(z, (0, 0, 0, -len(z) % EVEN))
-        return torch.cat([self.model.p_x(part).mean for part in even.split(CHUNK)])[: len(z)]
+        return _in_parts(z, lambda part: self.model.p_x(part).mean)
 
     @torch.no_grad()
     def between(
@@ -357,10 +354,14 @@ class Mind:
     def _drawn(self, z: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
         """Expected pictures and draws, of latents and keys."""
         means = self.expected(z)
-        if not self.draws_bits:
+        if self.draws_bits:
+            noise = pixel_uniforms(keys(1, key), math.prod(self.model.shape)).view_as(means)
+            return means, (noise < means).float()
+        if not isinstance(self.model, Patchwork):
             return means, means
-        noise = pixel_uniforms(keys(1, key), math.prod(self.model.shape)).view_as(means)
-        return means, (noise < means).float()
+        noise = normals(keys(1, key), self.model.numbers)
+        drawn = _in_parts(torch.cat([z, noise], -1), self.model.noisy)
+        return drawn, drawn  # what is expected of a patch is next to nothing
 
     def _keys(self, n: int, seeds: Sequence[int]) -> Tensor:
         if not 1 <= n <= MAX_PICTURES:
@@ -390,6 +391,14 @@ class Mind:
         if pictures.min() < 0 or pictures.max() > 1:
             raise UsageError("`pictures` must lie in [0, 1].")
         return pictures.to(self.device, torch.float32)
+
+
+def _in_parts(rows: Tensor, decode: Callable[[Tensor], Tensor]) -> Tensor:
+    """What rows `(B, …)` are decoded to, in parts that fit."""
+    if rows.is_cuda:
+        return torch.cat([decode(part) for part in rows.split(GPU_CHUNK)])
+    even = pad(rows, (0, 0, 0, -len(rows) % EVEN))
+    return torch.cat([decode(part) for part in even.split(CHUNK)])[: len(rows)]
 
 
 def _merged(under: Concept, over: Concept) -> Concept:

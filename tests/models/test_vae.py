@@ -9,7 +9,7 @@ from torch.distributions import kl_divergence
 from mindseye.errors import UsageError
 from mindseye.labels import Labels
 from mindseye.models import VAE, Ancestral, DeepVAE, FactorVAE
-from mindseye.models.vae import LIKELIHOODS
+from mindseye.models.likelihood import LIKELIHOODS
 from mindseye.objectives import image_elbo, vae
 
 SHAPE = (1, 8, 8)
@@ -78,8 +78,9 @@ def test_a_prepared_decoder_begins_with_the_mean_picture(kind):
 def test_pixels_that_are_no_bits_have_the_unit_of_the_data():
     """In another unit every density is that of the scaled pixels, less the log of the scale."""
     one, ten = make(likelihood="normal"), make(likelihood="normal")
-    one.prepare(torch.zeros(SHAPE), 1.0)
-    ten.prepare(torch.zeros(SHAPE), 10.0)
+    some = torch.randn(50, *SHAPE)
+    one.prepare(torch.zeros(SHAPE), some / some.std())
+    ten.prepare(torch.zeros(SHAPE), some / some.std() * 10)
     x, z = torch.randn(5, *SHAPE), torch.randn(5, 4)
     small, large = one.p_x(z).log_prob(x), ten.p_x(z).log_prob(10 * x)
     torch.testing.assert_close(large, small - 64 * math.log(10))

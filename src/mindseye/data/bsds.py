@@ -44,12 +44,15 @@ from mindseye.files import explained
 from mindseye.labels import Labels
 from mindseye.randomness import integers, keys, keys_of_each, pixel_uniforms
 
-__all__ = ["VOCABULARY", "Bsds", "patches", "read_images"]
+__all__ = ["VOCABULARY", "Bsds", "patches", "read_images", "seen", "unseen"]
 
 SIDE = 8
 VALIDATION = 20
 COUNTS = {"validation": 1000, "test": 1_000_000}
 """How many patches the paper has of a part."""
+
+CONTRAST = 0.6
+"""How far apart black and white are where patches are looked at: few reach further."""
 
 FILES = ("BSDS300-images.zip", "BSDS300", "images")
 LARGEST = 2**24
@@ -130,6 +133,11 @@ class Bsds:
         key = keys_of_each(seeds, n, f"real {self.part}", self.pixels.device)
         return self._patches(key.flatten()).x.unflatten(0, key.shape)
 
+    @staticmethod
+    def seen(x: Tensor) -> Tensor:
+        """Patches as pictures to look at."""
+        return seen(x)
+
     def mean(self) -> Tensor:
         """The mean patch, nearly: that of many examples."""
         return mean_picture(self.examples, self.count, self.pixels.device)
@@ -180,6 +188,21 @@ def patches(x: Tensor) -> Tensor:
         raise UsageError(f"`x` has the shape {tuple(x.shape)}; expected 63 numbers a patch.")
     whole = torch.cat([flat, -flat.sum(-1, keepdim=True)], -1)
     return whole.unflatten(-1, (1, SIDE, SIDE))
+
+
+def seen(x: Tensor) -> Tensor:
+    """Pictures `(..., 1, 8, 8)` in [0, 1] of patches `(..., 63, 1, 1)`: grey is their mean.
+
+    >>> seen(torch.zeros(63, 1, 1))[0, 0, :2]
+    tensor([0.5000, 0.5000])
+    """
+    return (patches(x) / CONTRAST + 0.5).clamp(0, 1)
+
+
+def unseen(pictures: Tensor) -> Tensor:
+    """The patches `(..., 63, 1, 1)` of pictures `(..., 1, 8, 8)`."""
+    flat = pictures.flatten(-3) * CONTRAST
+    return (flat - flat.mean(-1, keepdim=True))[..., :-1, None, None]
 
 
 def read_images(path: Path, half: str) -> list[Tensor]:

@@ -6,6 +6,7 @@ from mindseye.distributions.normal import detached, diagonal_normal, standard_no
 from mindseye.distributions.pixels import (
     NormalPixels,
     Pixels,
+    PrincipalNormal,
     QuantisedLogistic,
     QuantisedNormal,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "Latents",
     "NormalPixels",
     "Pixels",
+    "PrincipalNormal",
     "ProductOfExperts",
     "QuantisedLogistic",
     "QuantisedNormal",

@@ -6,6 +6,7 @@ from mindseye.models.factor import FactorVAE
 from mindseye.models.joint import JointVAE, frozen
 from mindseye.models.ladder import AncestralLadder, LadderVAE
 from mindseye.models.observer import Observer
+from mindseye.models.patchwork import Patchwork
 from mindseye.models.semi import Described, SemiVAE
 from mindseye.models.vae import VAE
 
@@ -20,6 +21,7 @@ __all__ = [
     "LadderVAE",
     "LinearGaussian",
     "Observer",
+    "Patchwork",
     "SemiVAE",
     "frozen",
 ]

@@ -29,7 +29,8 @@ from mindseye.distributions import Chain, Latents, diagonal_normal, standard_nor
 from mindseye.distributions.normal import DiagonalNormal, loc_and_log_scale
 from mindseye.errors import UsageError
 from mindseye.labels import Labels
-from mindseye.models.vae import Likelihood, Shape, last_bias, normal_prior
+from mindseye.models.likelihood import Likelihood, Shape, last_bias
+from mindseye.models.vae import normal_prior
 from mindseye.networks import TanhMLP
 
 __all__ = ["DeepVAE"]
@@ -101,9 +102,9 @@ class DeepVAE(nn.Module):
         """The modules of q(h|x)."""
         return [self.readers]
 
-    def prepare(self, mean: Tensor, spread: float = 1.0) -> None:
-        """Begin with the mean picture `(C, H, W)` as the output's bias, and with a unit."""
-        self.likelihood.start(last_bias(self.decoder), mean, spread)
+    def prepare(self, mean: Tensor, some: Tensor | None = None) -> None:
+        """Begin with the mean picture `(C, H, W)`, and with the unit of some pictures."""
+        self.likelihood.start(last_bias(self.decoder), mean, some)
 
     def extra_repr(self) -> str:
         """The factorisation, the pictures and the sizes of the layers."""

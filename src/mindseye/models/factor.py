@@ -12,7 +12,8 @@ from itertools import pairwise
 from torch import Tensor, nn
 
 from mindseye.concepts import Vocabulary
-from mindseye.models.vae import VAE, Shape
+from mindseye.models.likelihood import Shape
+from mindseye.models.vae import VAE
 
 __all__ = ["Discriminator", "FactorVAE"]
 

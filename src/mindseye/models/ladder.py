@@ -42,8 +42,9 @@ from mindseye.distributions import Latents, diagonal_normal, standard_normal
 from mindseye.distributions.normal import DiagonalNormal
 from mindseye.errors import UsageError
 from mindseye.labels import Labels
+from mindseye.models.likelihood import Likelihood, Shape
 from mindseye.models.rungs import LadderPosterior, LadderPrior, Message, Rung, TopDown, Weighed
-from mindseye.models.vae import Likelihood, Shape, normal_prior
+from mindseye.models.vae import normal_prior
 from mindseye.networks.residual import BottomUp, sides
 
 __all__ = ["AncestralLadder", "LadderVAE"]
@@ -162,9 +163,9 @@ class LadderVAE(nn.Module):
         """The modules of q(z|x): the way down is one of them, since the prior is a factor of q."""
         return [self.bottom_up, self.messages, self.top_down]
 
-    def prepare(self, mean: Tensor, spread: float = 1.0) -> None:
-        """Begin with the mean picture `(C, H, W)` as the output's bias."""
-        self.likelihood.start(self.top_down.output.bias.data.view(-1), mean, spread)
+    def prepare(self, mean: Tensor, some: Tensor | None = None) -> None:
+        """Begin with the mean picture `(C, H, W)`, and with the unit of some pictures."""
+        self.likelihood.start(self.top_down.output.bias.data.view(-1), mean, some)
 
     def extra_repr(self) -> str:
         """The factorisation, the pictures and the sizes of the layers."""

@@ -19,7 +19,7 @@ from torch.types import _size
 
 from mindseye.distributions import Latents, diagonal_normal
 from mindseye.distributions.normal import ONE, DiagonalNormal, loc_and_log_scale
-from mindseye.models.vae import Shape
+from mindseye.models.likelihood import Shape
 from mindseye.networks.dense import truncated_normal
 from mindseye.networks.residual import FAINT, GAIN, Double, Residual, Side, Unfolded, scaled, sides
 

@@ -2,8 +2,7 @@ r"""The variational auto-encoder: one latent vector behind a picture.
 
 $$ p(x, z) = p(z)\, p(x \mid z), \qquad q(z \mid x) = \mathcal{N}(\mu(x), \sigma^2(x)). $$
 
-The prior is $\mathcal{N}(0, I)$; the likelihood of a pixel is Bernoulli, a normal whose deviation
-is learnt, or the mass of a normal or logistic on grey levels (`distributions.pixels`).
+The prior is $\mathcal{N}(0, I)$; what a pixel is, `likelihood` says.
 
 References:
     Auto-Encoding Variational Bayes, Kingma and Welling, 2014
@@ -12,7 +11,6 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
 import torch
@@ -20,104 +18,13 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from mindseye.concepts import Vocabulary
-from mindseye.distributions import (
-    NormalPixels,
-    Pixels,
-    QuantisedLogistic,
-    QuantisedNormal,
-    diagonal_normal,
-    standard_normal,
-)
+from mindseye.distributions import diagonal_normal, standard_normal
 from mindseye.distributions.normal import DiagonalNormal, loc_and_log_scale
-from mindseye.errors import UsageError, did_you_mean, listed
-from mindseye.kernels import wanted
 from mindseye.labels import Labels
+from mindseye.models.likelihood import Likelihood, Shape, last_bias
 from mindseye.networks import MLP, ImageNetworks, get_networks
 
-__all__ = ["LIKELIHOODS", "VAE", "ImageEncoder", "Likelihood", "normal_prior"]
-
-Shape = tuple[int, int, int]
-
-_SCALED: dict[str, Callable[[Tensor, Tensor], Distribution]] = {
-    "normal": NormalPixels,
-    "quantised-normal": QuantisedNormal,
-    "quantised-logistic": QuantisedLogistic,
-}
-LIKELIHOODS = ["bernoulli", *_SCALED, *(f"{name}-shared" for name in _SCALED)]
-"""What a pixel may be; a shared deviation is one number a pixel for all pictures."""
-
-
-class Likelihood(nn.Module):
-    """p(x|z) from what a decoder gives.
-
-    Pixels that are not bits have a unit of their own, their spread over the data: networks read and
-    write multiples of it.
-
-    Arguments:
-        kind: One of `LIKELIHOODS`.
-        shape: Channels, height and width of a picture.
-    """
-
-    unit: Tensor
-
-    def __init__(self, kind: str, shape: Shape):
-        super().__init__()
-        if kind not in LIKELIHOODS:
-            raise UsageError(
-                f"`likelihood={kind!r}` is not known; expected {listed(LIKELIHOODS)}.",
-                did_you_mean(kind, LIKELIHOODS),
-            )
-        self.kind, self.shape = kind, shape
-        shared = kind.endswith("-shared")
-        self.per_pixel = 1 if kind == "bernoulli" or shared else 2
-        self.log_scale = nn.Parameter(torch.full(shape, -1.0)) if shared else None
-        self.register_buffer("unit", None if kind == "bernoulli" else torch.ones(()))
-
-    @property
-    def decoded(self) -> Shape:
-        """Channels, height and width that a decoder has to give."""
-        return (self.shape[0] * self.per_pixel, *self.shape[1:])
-
-    def forward(self, features: Tensor) -> Distribution:
-        """The distribution over pictures of features `(..., *decoded)`."""
-        if self.kind == "bernoulli" and wanted(features):
-            return Pixels(features)  # its kernel sums in float32 whatever it is given
-        features = features.float()
-        if self.kind == "bernoulli":
-            return Pixels(features)
-        loc, log_scale = features, self.log_scale
-        if log_scale is None:
-            loc, log_scale = features.chunk(2, -3)
-        kind = _SCALED[self.kind.removesuffix("-shared")]
-        log_scale = log_scale.float().clamp(LEAST, MOST)
-        return kind(self.unit * loc, log_scale + self.unit.log())
-
-    def read(self, x: Tensor) -> Tensor:
-        """Pictures as networks read them."""
-        return x if self.kind == "bernoulli" else x / self.unit
-
-    @torch.no_grad()
-    def start(self, bias: Tensor, mean: Tensor, spread: float = 1.0) -> None:
-        """Let a decoder's last bias say the mean picture, which then need not be learnt.
-
-        Arguments:
-            bias: Of a number a pixel, or a channel.
-            mean: The mean picture, `(C, H, W)`.
-            spread: The unit of pixels that are not bits.
-        """
-        if self.kind != "bernoulli":
-            self.unit.fill_(spread)
-            mean = mean / spread
-        if bias.numel() == self.shape[0] * self.per_pixel:  # one number a channel, not a pixel
-            mean = mean.mean((-2, -1))
-        if self.kind == "bernoulli":
-            mean = mean.clamp(1e-3, 1 - 1e-3).logit()
-        if bias.numel() == mean.numel() * self.per_pixel:
-            bias[: mean.numel()].copy_(mean.flatten())
-
-
-LEAST, MOST = -7.0, 5.0
-"""Ends of the log deviations of pixels, in their unit: finer than grey levels, and beyond use."""
+__all__ = ["VAE", "ImageEncoder", "normal_prior"]
 
 
 class VAE(nn.Module):
@@ -187,9 +94,9 @@ class VAE(nn.Module):
         """The modules of q(z|x)."""
         return [self.image_encoder]
 
-    def prepare(self, mean: Tensor, spread: float = 1.0) -> None:
-        """Begin with the mean picture `(C, H, W)` as the output's bias, and with a unit."""
-        self.likelihood.start(last_bias(self.image_decoder), mean, spread)
+    def prepare(self, mean: Tensor, some: Tensor | None = None) -> None:
+        """Begin with the mean picture `(C, H, W)`, and with the unit of some pictures."""
+        self.likelihood.start(last_bias(self.image_decoder), mean, some)
 
     def extra_repr(self) -> str:
         """The factorisation, the pictures and the size of the latent."""
@@ -221,11 +128,3 @@ class ImageEncoder(nn.Module):
 def normal_prior(latent: int, device: torch.device) -> Distribution:
     """N(0, I) on a device."""
     return standard_normal(torch.zeros(latent, device=device))
-
-
-def last_bias(decoder: nn.Module) -> Tensor:
-    """The bias of a decoder's last layer."""
-    layers = [m for m in decoder.modules() if getattr(m, "bias", None) is not None]
-    bias = layers[-1].bias
-    assert isinstance(bias, Tensor)
-    return bias.data

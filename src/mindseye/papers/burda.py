@@ -9,8 +9,8 @@ Recipes `DATA/OBJECTIVE[-SIZE]`, with DATA mnist or omniglot and OBJECTIVE
 | `vae-2l`   | two layers, 100 and 50 latents, 200-200 and 100-100 units         |
 | `iwae-2l`  | the same, by the importance-weighted bound                        |
 
-`--set k=5` changes the draws. `bsds/vae` and `bsds/iwae` model patches of natural pictures with
-normal pixels whose deviations are learnt (the lecture of Salakhutdinov quotes the results).
+`--set k=5` changes the draws. `bsds/vae` and `bsds/iwae` model patches of natural pictures by
+normal principal components of learnt deviations (the lecture of Salakhutdinov quotes the results).
 
 Sizes: none is the paper's own schedule, 3280 epochs of batch 20, Adam with ε = 1e-4 and a step size
 that falls from 1e-3 to 1e-4 in eight stages. `fast` reaches the same nats on one GPU in a minute or
@@ -116,7 +116,7 @@ for _data in TRAINING_PICTURES:
                     )
                 )
 
-_PATCHES = Model("vae", "tanh", latent=50, likelihood="normal")
+_PATCHES = Model("vae", "tanh", latent=50, likelihood="principal-normal")
 _PATCH_SIZES = {
     "": replace(SIZES[""], steps=3_000_000),
     "fast": replace(SIZES["fast"], learning_rate=1e-3, batch_size=500),

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mindseye.charts import Series, bar_chart, cloud_chart, point_chart
 from mindseye.data import Batch
-from mindseye.data.bsds import patches
+from mindseye.data.bsds import seen
 from mindseye.explore import latents_of
 from mindseye.files import read_json
 from mindseye.metrics.likelihood import ACTIVE
@@ -78,20 +78,17 @@ def _rates(runs: Sequence[Labelled], device: torch.device | str, data: str | Non
     return Picture("rates", "Rate and distortion", caption, chart)
 
 
-@torch.no_grad()
 def _patches(
     runs: Sequence[Labelled], device: torch.device | str, data: str | None, n: int = 24
 ) -> Picture:
     real = runs[0][1].recipe.data.open("test", folder=data).examples(torch.arange(n)).x
-    rows = [("test patches", real)]
+    rows = [("test patches", seen(real).numpy(), None, None)]
     for label, run in runs:
-        mind = _mind(run, device)
-        rows.append((label, mind.imagine("", n).cpu()))
-    span = real.std() * 6
-    shown = [(label, (patches(x) / span + 0.5).clamp(0, 1), None, None) for label, x in rows]
-    sheet = row_sheet([(a, b.numpy(), c, d) for a, b, c, d in shown], title="Patches", scale=6)
-    caption = "Patches of the test pictures, and expected patches of draws from each prior."
-    return Picture("patches", "Patches", f"{caption} Grey is 0.", sheet)
+        drawn = _mind(run, device).imagine("", n).cpu().numpy()
+        rows.append((label, drawn, None, None))
+    sheet = row_sheet(rows, title="Patches", scale=6)
+    caption = "Patches of the test pictures, and patches drawn by each model. Grey is their mean."
+    return Picture("patches", "Patches", caption, sheet)
 
 
 def _reconstructions(

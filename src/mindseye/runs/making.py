@@ -30,10 +30,6 @@ __all__ = [
 ]
 
 
-SOME = 1000
-"""Pictures that tell how far pixels are apart."""
-
-
 def blank(recipe: Recipe) -> nn.Module:
     """A recipe's model without numbers: nothing is initialised that is overwritten anyway."""
     with torch.device("meta"):
@@ -64,8 +60,8 @@ def fresh(
         weights = read_tensors(folder / "start.safetensors", shapes_of(model))
         model.load_state_dict(weights)
     elif isinstance(model, VAE | DeepVAE | LadderVAE):
-        some = dataset.examples(torch.arange(SOME, device=device)).x
-        model.prepare(dataset.mean(), some.std().item())
+        some = dataset.examples(torch.arange(model.likelihood.examples, device=device)).x
+        model.prepare(dataset.mean(), some)
     return model
 
 

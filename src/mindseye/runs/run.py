@@ -25,18 +25,20 @@ from typing import Any
 import torch
 from torch import nn
 
-from mindseye.data import DATASETS, Batch
+from mindseye.data import Batch
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.figures import imagined_sheet
 from mindseye.files import explained, read_json, write_json
 from mindseye.imagine import Mind
 from mindseye.models import (
+    VAE,
     Ancestral,
     AncestralLadder,
     DeepVAE,
     Described,
     LadderVAE,
     Observer,
+    Patchwork,
     SemiVAE,
 )
 from mindseye.papers import Recipe
@@ -169,6 +171,8 @@ class Run:
             model = AncestralLadder(model)
         if isinstance(model, SemiVAE):
             model = Described(model)
+        if isinstance(model, VAE) and self.recipe.data.name == "bsds":
+            model = Patchwork(model)
         knows_words = len(model.vocabulary) > 0  # pyright: ignore[reportArgumentType]
         judge = observer or (_own_observer(self.recipe) if knows_words else None)
         return Mind(
@@ -180,7 +184,7 @@ class Run:
 
     def _draw_samples(self) -> None:
         """A sheet of what the finished model imagines when nothing is said."""
-        if "q_y" in self.recipe.fits and DATASETS[self.recipe.data.name].shape[0] in (1, 3):
+        if "q_y" in self.recipe.fits:
             imagined = self.mind().imagined("", n=32)
             save_picture(self.path / "samples.png", imagined_sheet(imagined))
 
