@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
 )
 SHOTS = Path(os.environ.get("MINDSEYE_SHOTS", "")) if "MINDSEYE_SHOTS" in os.environ else None
+
+REST = Path(__file__).with_name("rest.js")
+"""Tells when a page waits for nothing any more."""
 
 DOCS = Path(__file__).parents[2] / "docs"
 """With a table in its folder results."""
@@ -97,21 +101,49 @@ def browser():
         chromium.close()
 
 
+@pytest.fixture(scope="session")
+def profile(browser):
+    """Whose pages share what was loaded once, and remember nothing else."""
+    with _profile(browser) as profile:
+        yield profile
+
+
 @pytest.fixture
-def page(browser):
+def page(profile):
     """A page of 1440 by 900 that must end without an error in its console."""
-    yield from _page(browser, 1440, 900)
+    yield from _page(profile, 1440, 900)
 
 
 @pytest.fixture
-def phone(browser):
+def phone(profile):
     """A page as wide as a small phone."""
-    yield from _page(browser, 390, 844)
+    yield from _page(profile, 390, 844)
 
 
-def _page(browser, width, height):
-    context = browser.new_context(viewport={"width": width, "height": height})
-    page = context.new_page()
+@pytest.fixture
+def large(profile):
+    """A page as large as a big screen."""
+    yield from _page(profile, 2560, 1440)
+
+
+@pytest.fixture
+def stranger(browser):
+    """The page of somebody who has never been here."""
+    with _profile(browser) as profile:
+        yield from _page(profile, 1440, 900)
+
+
+@contextmanager
+def _profile(browser):
+    context = browser.new_context()
+    context.add_init_script(path=REST)
+    yield context
+    context.close()
+
+
+def _page(profile, width, height):
+    page = profile.new_page()
+    page.set_viewport_size({"width": width, "height": height})
     errors, strangers = [], []
     page.on(
         "console", lambda message: errors.append(message.text) if message.type == "error" else 0
@@ -127,6 +159,7 @@ def _page(browser, width, height):
     )
     page.expected = []  # what a test means to go wrong
     yield page
-    context.close()
+    page.evaluate("localStorage.clear()")
+    page.close()
     assert [e for e in errors if not any(text in e for text in page.expected)] == []
     assert strangers == []

@@ -10,21 +10,21 @@ from .conftest import SHOTS
 
 def shown(page) -> list[str]:
     """What every picture of the page looks like, as data."""
-    page.wait_for_load_state("networkidle")
+    settled(page)
     return page.evaluate("[...document.querySelectorAll('main canvas')].map((c) => c.toDataURL())")
 
 
 def drawn(page) -> tuple[list[str], list[str]]:
     """Every picture and every drawing of the page."""
+    pictures = shown(page)
     drawings = page.locator("main svg").evaluate_all("(all) => all.map((e) => e.outerHTML)")
-    return shown(page), drawings
+    return pictures, drawings
 
 
 def settled(page) -> None:
-    """Wait until the first answers are shown."""
-    page.wait_for_load_state("networkidle")
+    """Wait until the page waits for nothing: see rest.js."""
+    page.evaluate("atRest()")
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
-    page.wait_for_timeout(80)
 
 
 @contextmanager

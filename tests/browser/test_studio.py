@@ -58,13 +58,11 @@ def test_a_click_on_a_word_draws_other_pictures(page, address):
     expect(page.locator("#announcer")).to_contain_text("digit=6")
 
 
-def test_the_same_link_gives_the_same_pixels(page, address, browser):
+def test_the_same_link_gives_the_same_pixels(page, address, stranger):
     page.goto(f"{address}?view=imagine&{FOUR}&n=9&samples=1&temperature=0.7")
     first = shown(page)
-    other = browser.new_page()
-    other.goto(page.url)
-    assert shown(other) == first
-    other.close()
+    stranger.goto(page.url)
+    assert shown(stranger) == first
 
 
 def test_any_leaves_an_attribute_open(page, address):
@@ -177,25 +175,20 @@ def test_the_command_and_the_python_stand_below(page, address):
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_large_screen_is_used_without_scrolling(browser, address, view):
-    page = browser.new_page(viewport={"width": 2560, "height": 1440})
-    page.goto(f"{address}?view={view.lower()}&{FOUR}")
-    settled(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 2560
-    assert page.evaluate("document.documentElement.scrollHeight") <= 1440
-    page.close()
+def test_a_large_screen_is_used_without_scrolling(large, address, view):
+    large.goto(f"{address}?view={view.lower()}&{FOUR}")
+    settled(large)
+    assert large.evaluate("document.documentElement.scrollWidth") <= 2560
+    assert large.evaluate("document.documentElement.scrollHeight") <= 1440
 
 
 @pytest.mark.parametrize("view", ["hierarchy", "experts", "between"])
-def test_the_same_link_gives_the_same_page_in_every_view(page, address, browser, view):
+def test_the_same_link_gives_the_same_page_in_every_view(page, address, stranger, view):
     page.goto(f"{address}?view={view}&{FOUR}")
     settled(page)
     first = drawn(page)
-    other = browser.new_page(viewport={"width": 1440, "height": 900})
-    other.goto(page.url)
-    settled(other)
-    assert drawn(other) == first
-    other.close()
+    stranger.goto(page.url)
+    assert drawn(stranger) == first
     with answered(page):
         page.get_by_role("radio", name="6", exact=True).first.click()
     assert drawn(page) != first
@@ -328,7 +321,7 @@ def test_a_table_is_shown_with_its_figures(page, address, theme):
     shot(page, f"tables-{theme}")
     figure = page.get_by_role("img", name="Figure 3")
     figure.scroll_into_view_if_needed()
-    page.wait_for_load_state("networkidle")
+    expect(figure).to_have_js_property("complete", True)
     assert figure.evaluate("(image) => image.naturalWidth") > 100
     assert "table=results" in page.url
     found = Axe().run(page).response["violations"]
