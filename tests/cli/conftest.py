@@ -1,10 +1,12 @@
 """Command lines run in an empty folder, with no MNIST in sight."""
 
 import sys
+from functools import partial
 
 import pytest
 
 from mindseye import cli
+from mindseye.evaluation import imagination
 
 
 @pytest.fixture(autouse=True)
@@ -30,3 +32,10 @@ def mindseye(monkeypatch, capsys):
         return code, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def few_pictures(monkeypatch):
+    """The observer of an evaluation proves itself on a hundred pictures, not on thousands."""
+    few = partial(imagination.observer_accuracy, pictures=100)
+    monkeypatch.setattr(imagination, "observer_accuracy", few)

@@ -236,6 +236,7 @@ def test_arrays_with_nan_or_wrong_channels_are_refused(mindseye, folder):
     refused(mindseye("describe", "two.npy"), "two.npy")
 
 
+@pytest.mark.usefixtures("few_pictures")
 def test_train_stop_list_show_evaluate_compare_cite(mindseye, folder):
     code, out, err = mindseye(
         "train", "mnist-a/telbo-tiny", "--set", "source=digits", "--set", "steps=20", "--seed", "3"

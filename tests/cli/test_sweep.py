@@ -52,6 +52,7 @@ def test_json_holds_the_runs_with_their_settings_and_what_made_them(mindseye):
     assert json.loads(Path(fact["run"], "recipe.json").read_text())["weights"]["alpha"] == 0.1
 
 
+@pytest.mark.usefixtures("few_pictures")
 def test_scores_are_those_of_the_validation_part_and_are_asked_for_once(mindseye, monkeypatch):
     few = dataclasses.replace(evaluation.PROTOCOLS["quick"], samples=2, queries=3)
     monkeypatch.setitem(evaluation.PROTOCOLS, "quick", few)

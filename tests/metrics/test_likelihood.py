@@ -43,9 +43,9 @@ def test_draws_of_a_wrong_posterior_approach_the_evidence_from_below(exact):
 @pytest.mark.parametrize("room", [16, 16 * 7, 16 * 50, 2**20])
 def test_portions_do_not_change_the_estimate_beyond_its_noise(room):
     torch.manual_seed(0)
-    model, x = VAE((1, 4, 4), 3, width=8), binary(40)
-    found = log_evidence(model, x, 2000, room=room)
-    whole = log_evidence(model, x, 2000, seed=1)
+    model, x = VAE((1, 4, 4), 1, width=8), binary(40)
+    found = log_evidence(model, x, 200, room=room)
+    whole = log_evidence(model, x, 200, seed=1)
     assert found.shape == (40,)
     assert (found - whole).abs().mean() < 0.1
     assert abs(found.mean() - whole.mean()) < 0.03
