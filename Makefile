@@ -40,11 +40,11 @@ types: $(READY)  ## check types
 	@$(BIN)/basedpyright --level error
 
 unit: $(READY)  ## run the tests
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not browser"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser"
 
 test-studio: $(READY)  ## click through the page in a real Chromium
 	@sh tests/browser/chromium.sh
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m browser tests/browser
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m browser tests/browser
 
 docs: $(READY)  ## write the generated pages of docs/
 	@$(BIN)/python docs/generate.py
