@@ -6,8 +6,8 @@ import torch
 from scipy import stats
 
 from mindseye.data import Data
-from mindseye.data.dsprites import FILE, VOCABULARY, DSprites, codes_of_row, row_of_codes
-from mindseye.data.packed import packed, unpacked
+from mindseye.data.dsprites import FILE, VOCABULARY, DSprites, _drawn, codes_of_row, row_of_codes
+from mindseye.data.packed import bits_of, packed, unpacked
 from mindseye.data.sprites import SIZES, render
 from mindseye.errors import DataError, UsageError
 
@@ -267,6 +267,16 @@ def test_the_file_can_be_insisted_on(nowhere):
         Data("dsprites", source="file").open("train")
     with pytest.raises(UsageError, match=r"`source='files'` is not known.* Did you mean 'file'"):
         Data("dsprites", source="files").open("train")
+
+
+def test_pictures_that_are_kept_as_bits_are_those_that_are_drawn():
+    data, count = DSprites(), 5000
+    data.drawn = _drawn(torch.device("cpu"), count)
+    assert data.drawn.shape == (count, 512)
+    codes = codes_of_row(torch.arange(0, count, 7))
+    assert torch.equal(data.pictures(codes), render(codes))
+    flat = render(codes).byte().flatten(1).numpy()
+    assert torch.equal(bits_of(render(codes)), torch.from_numpy(np.packbits(flat, axis=1)))
 
 
 @pytest.mark.gpu

@@ -26,7 +26,7 @@ from mindseye.concepts import Attribute, Concept, Vocabulary
 from mindseye.data.averages import mean_picture
 from mindseye.data.batch import Batch
 from mindseye.data.epochs import positions, shuffled
-from mindseye.data.packed import packed, unpacked
+from mindseye.data.packed import AT_ONCE, bits_of, packed, unpacked
 from mindseye.data.places import cache, find, places, the_file
 from mindseye.data.splits import checked_part
 from mindseye.data.sprites import SIZES, render
@@ -98,6 +98,7 @@ class DSprites:
         self.part, self.seed = checked_part(part, self.parts), seed
         self.split_seed, self.labelled = split_seed, labelled
         self.bits, self.device = bits, torch.device("cpu")
+        self.drawn: Tensor | None = None
 
     @staticmethod
     def resolved(source: str, folder: str | Path | None = None) -> str:
@@ -140,9 +141,8 @@ class DSprites:
 
     def pictures(self, codes: Tensor) -> Tensor:
         """The pictures with some factors int64 `(B, 5)`, float32 `(B, 1, 64, 64)`."""
-        if self.bits is None:
-            return render(codes)
-        return unpacked(self.bits[row_of_codes(codes)])
+        bits = self.drawn if self.bits is None else self.bits
+        return render(codes) if bits is None else unpacked(bits[row_of_codes(codes)])
 
     def pictures_of(self, concept: Concept, n: int, seed: int) -> Tensor:
         """Real pictures of a concept, open factors uniform."""
@@ -170,10 +170,20 @@ class DSprites:
         }
 
     def to(self, device: torch.device | str) -> Self:
-        """Move the pictures, or draw them there."""
+        """Move the pictures, or draw them there: a GPU draws all of them once."""
         self.device = torch.device(device)
-        self.bits = None if self.bits is None else self.bits.to(device)
+        if self.bits is not None:
+            self.bits = self.bits.to(device)
+        else:
+            self.drawn = _drawn(self.device, self.count) if self.device.type == "cuda" else None
         return self
+
+
+@lru_cache
+def _drawn(device: torch.device, count: int) -> Tensor:
+    """The first pictures of the published order as bits, 512 bytes each, which are kept."""
+    rows = torch.arange(count, device=device)
+    return torch.cat([bits_of(render(codes_of_row(part))) for part in rows.split(AT_ONCE)])
 
 
 @lru_cache

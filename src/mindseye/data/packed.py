@@ -24,7 +24,7 @@ from mindseye.data.sprites import SIZES
 from mindseye.errors import DataError
 from mindseye.files import explained, fsync_folder
 
-__all__ = ["packed", "unpacked"]
+__all__ = ["bits_of", "packed", "unpacked"]
 
 SIDE, BYTES, AT_ONCE = 64, 512, 4096
 
@@ -47,6 +47,12 @@ def packed(path: Path, folder: Path, sizes: Sequence[int] = SIZES) -> Tensor:
     with explained(made):
         bits = np.memmap(made, np.uint8, mode="c", shape=(count, BYTES))  # never written back
     return torch.from_numpy(bits)
+
+
+def bits_of(pictures: Tensor) -> Tensor:
+    """The bits uint8 `(B, 512)` of pictures of 0 and 1, `(B, 1, 64, 64)`."""
+    values = 1 << torch.arange(7, -1, -1, dtype=torch.uint8, device=pictures.device)
+    return (pictures.view(-1, BYTES, 8).byte() * values).sum(-1, dtype=torch.uint8)
 
 
 def unpacked(bits: Tensor) -> Tensor:
