@@ -1,7 +1,10 @@
 """Pictures of the studio for README and docs, taken in a headless Chromium.
 
-python docs/screenshots.py            # into docs/pictures
-python docs/screenshots.py /tmp/shots
+A model of two latents is trained for the view Latents first, which takes half a minute.
+
+python docs/screenshots.py                            # into docs/pictures
+python docs/screenshots.py /tmp/shots                 # into another folder
+python docs/screenshots.py /tmp/shots studio-latents  # some of them
 """
 
 from __future__ import annotations
@@ -9,6 +12,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -22,34 +27,44 @@ SHOTS = {
     "studio-experts": "?view=experts&description=digit%3D4%2C+location%3Dtop-left&theme=light",
     "studio-describe": "?view=describe&seed=7&theme=light",
     "studio-between": "?view=between&description=digit%3D3&end=digit%3D8&seed=1&theme=light",
+    "studio-latents": "?view=latents&model=00000-mnist-vae-lean&point=draw&seed=3&theme=light",
     "studio-runs": "?view=runs&theme=light",
 }
+MINDSEYE = [sys.executable, "-c", "from mindseye.cli import main; main()"]
+TWO = ["--set", "latent=2", "--set", "steps=3000"]
+LITTLE = ["--draws", "200", "--pictures", "1000"]
 
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURES
+    names = sys.argv[2:] or list(SHOTS)
     folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-c", "from mindseye.cli import main; main()"]
-    with subprocess.Popen(
-        [*command, "studio", "--no-browser", "--port", "0"], stdout=subprocess.PIPE, text=True
-    ) as studio:
-        assert studio.stdout
-        address = studio.stdout.readline().split()[-1]
-        try:
-            take(address, folder)
-        finally:
-            studio.terminate()
+    with tempfile.TemporaryDirectory() as runs:
+        if "studio-latents" in names:
+            subprocess.run([*MINDSEYE, "train", "mnist/vae-lean", *TWO, "--runs", runs], check=True)
+            subprocess.run([*MINDSEYE, "evaluate", "0", *LITTLE, "--runs", runs], check=True)
+        with subprocess.Popen(
+            [*MINDSEYE, "studio", "--no-browser", "--port", "0", "--runs", runs],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as studio:
+            assert studio.stdout
+            address = studio.stdout.readline().split()[-1]
+            try:
+                take(address, folder, names)
+            finally:
+                studio.terminate()
 
 
-def take(address: str, folder: Path) -> None:
-    """Every view, at the size of a laptop."""
+def take(address: str, folder: Path, names: Collection[str]) -> None:
+    """The views of some names, at the size of a laptop."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        for name, link in SHOTS.items():
+        for name in names:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
-            page.goto(address + link)
+            page.goto(address + SHOTS[name])
             page.wait_for_load_state("networkidle")
             if name == "studio-describe":
                 page.get_by_role("button", name="a big 4, top left").click()
