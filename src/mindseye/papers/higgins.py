@@ -90,7 +90,7 @@ SIZES = {
     "fast": (
         MODEL,
         Training(
-            steps=40_000,
+            steps=20_000,
             batch_size=512,
             learning_rate=1e-3,
             warmup=500,

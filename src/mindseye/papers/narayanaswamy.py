@@ -75,7 +75,7 @@ SIZES = {
         precision="float32",
     ),
     "fast": Training(
-        steps=25_000,
+        steps=15_000,
         batch_size=200,
         learning_rate=1e-3,
         warmup=500,

@@ -60,8 +60,9 @@ def reproduce_ledger(
     for needed in {plan.recipes[row.family].data for row in plan.rows}:
         needed.open("train", folder=data)  # fail before it is begun
     work = _Work(plan, Path(folder), device, data, watch)
-    work.train([row for row in plan.rows if not row.after])
-    work.train([row for row in plan.rows if row.after])
+    ready = [row for row in plan.rows if work.ready(row)]
+    work.train(ready)
+    work.train([row for row in plan.rows if row not in ready])
     for row in plan.rows:
         work.measure(row)
     return work.write()
@@ -82,6 +83,11 @@ class _Work:
         self.watch, self.clock = watch, Clock(folder / "seconds.json")
         self.runs: dict[str, list[Run]] = {}
         self.found: dict[str, list[dict[str, Any]]] = {}
+
+    def ready(self, row: Entry) -> bool:
+        """Whether the weights that a row begins with are there, or none are needed."""
+        first = [before for before in self.plan.rows if before.family == row.after]
+        return all(self._finished(before, seed) for before in first for seed in self.plan.seeds)
 
     def train(self, rows: Sequence[Entry]) -> None:
         """Train all seeds of some rows; on a GPU, those side by side that can be."""
