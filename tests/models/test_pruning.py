@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from mindseye.errors import UsageError
-from mindseye.metrics.likelihood import activities, log_evidence
+from mindseye.metrics.likelihood import activities, log_evidence, units
 from mindseye.models.deep import DeepVAE
 from mindseye.models.pruning import pruned
 from mindseye.models.vae import VAE
@@ -67,6 +67,27 @@ def test_a_deep_model_loses_units_of_every_layer():
     z = model.q_x(x).rsample((3,))
     rest = tuple(layer[..., each] for layer, each in zip(z, keep, strict=True))
     torch.testing.assert_close(weights(small, x, rest), weights(model, x, z))
+
+
+def test_a_unit_that_always_says_the_same_is_read_as_that():
+    """Layers below the last have no mean of 0: q and p both say N(1.5, e⁻⁸) for one unit."""
+    torch.manual_seed(0)
+    model, unit = DeepVAE((1, 4, 4), (4, 3), (8, 8)), 2
+    for network in (model.readers[0], model.writers[0]):
+        silence(network.mlp[-1], [unit], 4)
+        with torch.no_grad():
+            network.mlp[-1].bias[unit], network.mlp[-1].bias[4 + unit] = 1.5, -8.0
+    x = pictures()
+    layers = units(model, x)
+    assert layers[0].mean[unit].item() == pytest.approx(1.5)
+    keep = [layer.activity > 1e-9 for layer in layers]
+    assert (~keep[0]).nonzero().tolist() == [[unit]]
+    z = model.q_x(x).rsample((3,))
+    rest = (z[0][..., keep[0]], z[1])
+    small = pruned(model, keep, [layer.mean for layer in layers])
+    torch.testing.assert_close(weights(small, x, rest), weights(model, x, z), atol=0.02, rtol=0)
+    without = pruned(model, keep)
+    assert (weights(without, x, rest) - weights(model, x, z)).abs().max() > 0.1
 
 
 def test_keeping_everything_keeps_every_bit():

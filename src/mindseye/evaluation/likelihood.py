@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from mindseye.data import ENDLESS, Dataset
 from mindseye.errors import UsageError
 from mindseye.files import write_json
 from mindseye.metrics import Estimate, bootstrap
-from mindseye.metrics.likelihood import ACTIVE, activities, log_evidence, rate_distortion
+from mindseye.metrics.likelihood import ACTIVE, Units, log_evidence, rate_distortion, units
 from mindseye.models import VAE, DeepVAE
 from mindseye.models.pruning import pruned
 from mindseye.provenance import provenance
@@ -128,8 +128,7 @@ def likelihood_of(
     x = _pictures(dataset, pictures, next(model.parameters()).device)
     log_px = log_evidence(model, x, k, seed=seed, progress=progress)
     found = rate_distortion(model, x, seed=seed)
-    layers = activities(model, x, seed=seed)
-    keep = [layer > ACTIVE for layer in layers]
+    layers = units(model, x, seed=seed)
     return LikelihoodReport(
         part,
         k,
@@ -137,9 +136,9 @@ def likelihood_of(
         nll=_mean(-log_px),
         rate=_mean(found.rate),
         distortion=_mean(found.distortion),
-        activities=tuple(tuple(layer.tolist()) for layer in layers),
-        active=tuple(int(each.sum()) for each in keep),
-        pruned=_without(model, keep, x, k, seed),
+        activities=tuple(tuple(layer.activity.tolist()) for layer in layers),
+        active=tuple(int((layer.activity > ACTIVE).sum()) for layer in layers),
+        pruned=_without(model, layers, x, k, seed),
     )
 
 
@@ -152,12 +151,13 @@ def _pictures(dataset: Dataset, count: int, device: torch.device) -> Tensor:
     return dataset.examples(torch.arange(count or every, device=device)).x
 
 
-def _without(model: Any, keep: list[Tensor], x: Tensor, k: int, seed: int) -> Estimate | None:
+def _without(model: Any, layers: Sequence[Units], x: Tensor, k: int, seed: int) -> Estimate | None:
     """The estimate of the model without its inactive units."""
+    keep, means = [layer.activity > ACTIVE for layer in layers], [layer.mean for layer in layers]
     dead, alive = any(not each.all() for each in keep), all(each.any() for each in keep)
     if not (dead and alive and isinstance(model, VAE | DeepVAE)):
         return None
-    return _mean(-log_evidence(pruned(model, keep), x, k, seed=seed))
+    return _mean(-log_evidence(pruned(model, keep, means), x, k, seed=seed))
 
 
 def _mean(values: Tensor) -> Estimate:

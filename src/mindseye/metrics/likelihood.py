@@ -30,7 +30,15 @@ from torch import Tensor
 from mindseye.errors import UsageError
 from mindseye.objectives.iwae import LatentModel
 
-__all__ = ["ACTIVE", "RateDistortion", "activities", "log_evidence", "rate_distortion"]
+__all__ = [
+    "ACTIVE",
+    "RateDistortion",
+    "Units",
+    "activities",
+    "log_evidence",
+    "rate_distortion",
+    "units",
+]
 
 ACTIVE = 0.01
 """The least activity of an active unit."""
@@ -44,6 +52,15 @@ class RateDistortion(NamedTuple):
 
     rate: Tensor
     distortion: Tensor
+
+
+class Units(NamedTuple):
+    """The units of a layer, each `(D,)`."""
+
+    mean: Tensor
+    """E[z_u] over pictures."""
+    activity: Tensor
+    """The variance over pictures of E[z_u|x]."""
 
 
 @torch.no_grad()
@@ -102,10 +119,8 @@ def rate_distortion(
 
 
 @torch.no_grad()
-def activities(
-    model: LatentModel, x: Tensor, samples: int = 64, *, seed: int = 0
-) -> tuple[Tensor, ...]:
-    """The variance over pictures of every unit's expectation, `(D_l,)` for every layer.
+def units(model: LatentModel, x: Tensor, samples: int = 64, *, seed: int = 0) -> tuple[Units, ...]:
+    """What the units of every layer say on average, and how much that depends on the picture.
 
     Arguments:
         model: On its device.
@@ -120,7 +135,14 @@ def activities(
             q = model.q_x(part)
             parts.append(q.means(samples) if hasattr(q, "means") else (q.mean,))
     layers = (torch.cat(means).double() for means in zip(*parts, strict=True))
-    return tuple(means.var(0) for means in layers)
+    return tuple(Units(means.mean(0), means.var(0)) for means in layers)
+
+
+def activities(
+    model: LatentModel, x: Tensor, samples: int = 64, *, seed: int = 0
+) -> tuple[Tensor, ...]:
+    """The variance over pictures of every unit's expectation, `(D_l,)` for every layer."""
+    return tuple(layer.activity for layer in units(model, x, samples, seed=seed))
 
 
 def _weights(model: LatentModel, q: Any, x: Tensor, count: int) -> Tensor:
