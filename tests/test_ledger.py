@@ -121,6 +121,15 @@ def test_what_was_not_printed_has_no_column_of_its_own(made):
     assert "rate, printed" not in head
 
 
+def test_a_row_may_be_asked_for_less_and_never_for_more():
+    ledger = get_table("burda-mnist")
+    ladder = next(row for row in ledger.rows if row.family == "ladder")
+    plan = make_ledger_plan(ledger)
+    assert plan.asked_of(ladder) == {"k": 500, "pictures": 0}
+    assert plan.asked_of(ledger.rows[0]) == {"k": 5000, "pictures": 0}
+    assert make_ledger_plan(ledger, size="tiny").asked_of(ladder) == {"k": 20, "pictures": 50}
+
+
 def test_a_row_that_is_not_there_is_named():
     with pytest.raises(UsageError, match=r"`rows` has 'iwae-51'; .* Did you mean 'iwae-5"):
         make_ledger_plan(get_table("burda-mnist"), rows=["iwae-51"])

@@ -52,6 +52,9 @@ class Entry:
     part: float = 1.0
     """The part of the recipe's steps that it is trained for."""
 
+    at_most: Mapping[str, float] = field(default_factory=dict)
+    """What the scorer is told of it instead of more."""
+
 
 @dataclass(frozen=True)
 class Ledger:

@@ -117,7 +117,7 @@ class _Work:
                 measured(
                     self.plan.ledger.scorer,
                     run,
-                    self.plan.asked,
+                    self.plan.asked_of(row),
                     device=self.device,
                     data=self.data,
                     progress=self._progress(f"measuring {row.label}"),

@@ -34,6 +34,11 @@ class LedgerPlan:
             return made
         return replace(made, start=self.recipe(self._row(row.after), seed).digest)
 
+    def asked_of(self, row: Entry) -> Mapping[str, float]:
+        """What the scorer is told of a row."""
+        less = {name: min(most, self.asked[name]) for name, most in row.at_most.items()}
+        return {**self.asked, **less}
+
     def _row(self, family: str) -> Entry:
         return next(row for row in self.ledger.rows if row.family == family)
 
