@@ -172,7 +172,7 @@ def _forest(seed: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
     options: dict[str, Any] = {"max_features": 1.0, "min_samples_leaf": 20}
-    return RandomForestClassifier(50, random_state=seed % 2**32, **options)
+    return RandomForestClassifier(50, random_state=seed % 2**32, n_jobs=-1, **options)
 
 
 _LEARNERS: dict[str, Callable[[int], Any]] = {"boosting": _boosting, "forest": _forest}
