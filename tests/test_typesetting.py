@@ -15,6 +15,11 @@ def test_no_letter_is_lost_and_every_line_fits():
     assert text.width <= 84
 
 
+def test_a_space_behind_a_sign_stays():
+    (text,) = typeset(["IWAE, k = 50"], 400, [16])
+    assert text.paragraphs == [["IWAE, k = 50"]]
+
+
 def test_type_shrinks_before_a_word_is_broken():
     (large,) = typeset(["short"], 84, (13, 10))
     (small,) = typeset(["counterclockwise"], 84, (13, 10, 9, 8))

@@ -65,7 +65,7 @@ _SPELLED = {chr(code) for code in range(32, 127)} | set("\n·…‘’“”°±
 _PLAIN = str.maketrans(
     {"–": "-", "—": "-", "−": "-", "×": "x", "\t": " ", "\u00a0": " ", "→": "->", "←": "<-"}
 )
-_PIECES = re.compile(r"[^\s=]*=|[^\s=]+\s*")  # a line may break after a space or "="
+_PIECES = re.compile(r"[^\s=]*=\s*|[^\s=]+\s*")  # a line may break after a space or "="
 _OTHER_FONTS = ("Arial Unicode.ttf", "NotoSansCJK-Regular.ttc", "DejaVuSans.ttf", "arial.ttf")
 
 
