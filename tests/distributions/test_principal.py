@@ -61,6 +61,17 @@ def test_draws_have_the_mean_and_the_spread_that_were_given(axes):
     assert_close(c.std(0), torch.full((NUMBERS,), 1 / torch.e), atol=0.02, rtol=0)
 
 
+def test_components_keep_their_digits_where_networks_are_rounded(axes):
+    """bfloat16 has three digits, and the finest axis is a thousand times shorter than others."""
+    x = scene(50)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = axes.components(x)
+        density = PrincipalNormal(torch.zeros(SHAPE), torch.zeros(SHAPE), axes).log_prob(x)
+    assert torch.equal(rounded, axes.components(x))
+    full = PrincipalNormal(torch.zeros(SHAPE), torch.zeros(SHAPE), axes).log_prob(x)
+    assert torch.equal(density, full)
+
+
 def test_gradients_reach_the_means_and_the_deviations(axes):
     loc, log_scale = torch.zeros(3, *SHAPE, requires_grad=True), torch.zeros(SHAPE).requires_grad_()
     x = scene(3)
