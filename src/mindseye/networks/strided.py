@@ -16,7 +16,9 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+import torch
 from torch import Tensor, nn
+from torch.nn.functional import conv2d, pixel_shuffle
 
 from mindseye.errors import UsageError
 from mindseye.networks.dense import TanhMLP
@@ -100,12 +102,36 @@ class PlainDecoder(nn.Module):
             pairwise(channels), pairwise(sides), strict=True
         ):
             odd = (large[0] - 2 * small[0], large[1] - 2 * small[1])
-            layers += [nn.ConvTranspose2d(before, after, 4, 2, 1, odd), nn.ReLU()]
+            layers += [_Doubling(before, after, 4, 2, 1, odd), nn.ReLU()]
         self.layers = nn.Sequential(*layers[:-1])
 
     def forward(self, z: Tensor) -> Tensor:
         """Map `(B, D)` to `(B, C, H, W)`."""
         return self.layers(self.dense(z).view(len(z), *self.start))
+
+
+class _Doubling(nn.ConvTranspose2d):
+    """A transposed convolution of 4 by 4 and stride 2.
+
+    To the few channels of a picture it is a convolution of 3 by 3, whose four results for a pixel
+    are laid side by side: torch's own launches a kernel for every picture of a batch.
+    """
+
+    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
+        """Map `(B, C, H, W)` to `(B, C', 2H, 2W)`, or one more where the sides are odd."""
+        if self.out_channels > 4 or any(self.output_padding):
+            return super().forward(input, output_size)
+        assert self.bias is not None
+        weight = _halves(_halves(self.weight, 2), 4)  # (2, 2, C, C', 3, 3), columns before rows
+        weight = weight.permute(3, 1, 0, 2, 4, 5).reshape(-1, self.in_channels, 3, 3)
+        return pixel_shuffle(conv2d(input, weight, self.bias.repeat_interleave(4), padding=1), 2)
+
+
+def _halves(weight: Tensor, dim: int) -> Tensor:
+    """The three weights along a dimension of four that even results have, and odd ones."""
+    a, b, c, d = weight.unbind(dim)
+    nothing = torch.zeros_like(a)
+    return torch.stack([torch.stack([d, b, nothing], dim), torch.stack([nothing, c, a], dim)])
 
 
 def _sides(shape: Shape) -> list[tuple[int, int]]:
