@@ -59,6 +59,7 @@ NARAYANASWAMY_MNIST = table(
         asked={"pictures": 0},
         pictures=("reconstructions", "classes", "embedding"),
         quick_rows=("m2-100", "dgm-conv-100"),
+        quick_settings={"steps": "1200"},
         quick_asked={"pictures": 2000},
         tiny_asked={"pictures": 100},
     )
