@@ -140,6 +140,18 @@ def test_a_setting_that_a_row_does_not_know_is_named_with_its_recipe():
         make_ledger_plan(get_table("burda-mnist"), size="tiny", settings={"lam": "3"})
 
 
+@pytest.mark.parametrize(
+    ("name", "row", "settings"),
+    [("burda-mnist", "iwae-5", {"k": "3"}), ("higgins-dsprites", "hfvae", {"beta": "2"})],
+)
+def test_a_setting_need_be_known_to_the_rows_that_are_trained_alone(name, row, settings):
+    plan = make_ledger_plan(get_table(name), size="tiny", rows=[row], settings=settings)
+    (key,) = settings
+    assert plan.recipes[row].weights[key] == float(settings[key])
+    with pytest.raises(UsageError, match=f"`{key}` is not a setting"):
+        make_ledger_plan(get_table(name), size="tiny", settings=settings)
+
+
 def test_the_small_version_is_one_seed_of_few_rows():
     plan = make_ledger_plan(get_table("burda-mnist"), size="lean", quick=True)
     assert plan.seeds == (0,)

@@ -24,7 +24,7 @@ class LedgerPlan:
     seeds: tuple[int, ...]
     rows: tuple[Entry, ...]
     recipes: Mapping[str, Recipe]
-    """By family, the seed still to come."""
+    """By family of the rows, the seed still to come."""
     asked: Mapping[str, float]
 
     def recipe(self, row: Entry, seed: int) -> Recipe:
@@ -87,7 +87,7 @@ def make_ledger_plan(
         quick,
         tuple(range(1 if quick else seeds)),
         chosen,
-        {row.family: _recipe(row, SIZES[size], changes, data) for row in ledger.rows},
+        {row.family: _recipe(row, SIZES[size], changes, data) for row in chosen},
         _asked(ledger, size, quick),
     )
 
