@@ -28,7 +28,7 @@ from mindseye.evaluation.representations import (
 )
 from mindseye.films import film
 from mindseye.papers import get_recipe, get_table
-from mindseye.reproduction import make_ledger_plan, reproduce_ledger
+from mindseye.reproduction import make_ledger_plan, reproduce_ledger, review
 from mindseye.reproduction.limits import LIMITS
 from mindseye.reproduction.pages import markdown, sections
 from mindseye.reproduction.scorers import SCORERS
@@ -133,6 +133,20 @@ def test_a_model_that_reads_positions_finds_these_two_factors(run, monkeypatch):
     assert information.argmax(0)[3:].tolist() == [0, 1]
     assert torch.tensor(found.votes)[3:].argmax(1).tolist() == [0, 1]
     assert found.nats["distortion"] == pytest.approx(4096 * math.log(2), rel=1e-5)
+
+
+class ReadsTwice(Reads):
+    """The same, with the column once more: a dimension that is active and never wins a vote."""
+
+    def q_x(self, x):
+        found = super().q_x(x).mean
+        mean = torch.cat([found, found[:, :1]], 1)
+        return torch.distributions.Independent(torch.distributions.Normal(mean, 0.02), 1)
+
+
+def test_a_dimension_without_votes_finds_no_factor(run, monkeypatch):
+    monkeypatch.setattr(Run, "model", lambda self: ReadsTwice())
+    assert review._found(run, 300, "cpu", None) == 2
 
 
 def test_the_report_is_kept_beside_the_weights(run):

@@ -43,6 +43,7 @@ __all__ = [
     "DisentanglementReport",
     "disentanglement_of",
     "evaluate_disentanglement",
+    "factors_found",
 ]
 
 Progress = Callable[[int, int], None]
@@ -241,7 +242,7 @@ def disentanglement_of(
         asked=asked,
         scores={name: found[name].score for name in measures if name != "dci"}
         | _parts_of(classified)
-        | {"active": int((activities > ACTIVE).sum()), "found": _found(votes.votes)},
+        | {"active": int((activities > ACTIVE).sum()), "found": factors_found(votes.votes)},
         votes=votes.votes.tolist(),
         information=histograms.information.tolist(),
         entropies=histograms.entropies.tolist(),
@@ -251,6 +252,15 @@ def disentanglement_of(
         nats=nats or {},
         notes=notes,
     )
+
+
+def factors_found(votes: Tensor) -> int:
+    """Factors that win the votes `(K, D)` of some dimension; one without votes names none.
+
+    >>> factors_found(torch.tensor([[0, 0, 0], [9, 0, 1], [2, 5, 0]]))
+    2
+    """
+    return len(votes.argmax(0)[votes.sum(0) > 0].unique())
 
 
 def _measures(
@@ -307,11 +317,6 @@ def _parts_of(found: DCI | None) -> dict[str, float]:
         "dci_c": found.completeness,
         "dci_i": found.informativeness_test,
     }
-
-
-def _found(votes: Tensor) -> int:
-    """Factors that win the votes of some dimension; votes are `(K, D)`."""
-    return len(votes.argmax(0)[votes.sum(0) > 0].unique())
 
 
 def _shown(key: str, value: float) -> str:

@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 
 from mindseye.data import DATASETS, DSprites
+from mindseye.evaluation.disentangling import factors_found
 from mindseye.evaluation.likelihood import evaluate_likelihood
 from mindseye.evaluation.semi import evaluate_semi
-from mindseye.metrics.disentanglement import FactorVAEScore, factor_vae_score
+from mindseye.metrics.disentanglement import factor_vae_score
 from mindseye.runs import Run
 
-__all__ = ["factors_found", "of_digits", "of_sprites", "of_words", "review"]
+__all__ = ["of_digits", "of_sprites", "of_words", "review"]
 
 Progress = Callable[[int, int], None]
 
@@ -39,12 +40,6 @@ def review(
     if of_digits(run):
         return nats
     return nats | {"found": _found(run, int(asked["points"]), device, data)}
-
-
-def factors_found(score: FactorVAEScore) -> int:
-    """How many factors have a latent that votes for them most often."""
-    every = score.votes[:, score.active]  # (K, active dimensions)
-    return len(set(every.argmax(0).tolist())) if every.numel() else 0
 
 
 def of_digits(run: Run) -> bool:
@@ -74,4 +69,4 @@ def _found(run: Run, points: int, device: torch.device | str, data: str | None) 
 
     sizes = DATASETS[run.recipe.data.name].vocabulary.sizes
     numbers = {"train": points, "test": max(1, points // 2), "points": points}
-    return factors_found(factor_vae_score(represent, sizes, device=device, **numbers))
+    return factors_found(factor_vae_score(represent, sizes, device=device, **numbers).votes)
