@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from mindseye.distributions import diagonal_normal
+from mindseye.distributions import Chain, diagonal_normal
 from mindseye.errors import UsageError
-from mindseye.metrics.likelihood import ACTIVE, activities, log_evidence, rate_distortion
+from mindseye.metrics.likelihood import ACTIVE, activities, log_evidence, rate_distortion, units
 from mindseye.models import LinearGaussian
 from mindseye.models.deep import DeepVAE
 from mindseye.models.vae import VAE
@@ -93,6 +93,34 @@ def test_a_unit_is_as_active_as_its_mean_varies():
     (found,) = activities(Reader(), torch.randn(5000, 2))
     assert found.tolist() == pytest.approx([4.0, 1e-4, 0.0], rel=0.1)
     assert (found > ACTIVE).tolist() == [True, False, False]
+
+
+class Echo:
+    """A second layer that repeats the noise of the first, and adds the picture to one unit."""
+
+    def q_x(self, x):
+        told = torch.stack([0.5 * x[:, 0], 0 * x[:, 0]], 1)
+
+        def repeated(h):
+            return diagonal_normal(h + told, torch.full_like(h, -2.0))
+
+        return Chain(diagonal_normal(0 * told, 0 * told), [repeated])
+
+
+def test_the_noise_of_draws_is_no_activity():
+    """The mean of 64 draws of variance 1 has the variance 0.016, which would count as active."""
+    torch.manual_seed(0)
+    first, second = units(Echo(), torch.randn(5000, 2))
+    assert first.activity.tolist() == [0, 0]
+    assert second.activity.tolist() == pytest.approx([0.25, 0.0], abs=0.02)
+    assert second.activity[1] < 0.003
+    assert second.mean.tolist() == pytest.approx([0, 0], abs=0.05)
+
+
+def test_one_picture_shows_no_activity():
+    (found,) = units(Reader(), torch.ones(1, 2))
+    assert found.activity.tolist() == [0, 0, 0]
+    assert found.mean.tolist() == pytest.approx([2, 0.01, 0])
 
 
 def test_every_layer_has_its_activities():

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import starmap
 from typing import Any, NamedTuple
 
 import torch
@@ -122,20 +123,26 @@ def rate_distortion(
 def units(model: LatentModel, x: Tensor, samples: int = 64, *, seed: int = 0) -> tuple[Units, ...]:
     """What the units of every layer say on average, and how much that depends on the picture.
 
+    Expectations over draws have noise, whose variance is no activity. So each is found twice, of
+    half the draws: the covariance of the two is the variance of what they share, without a bias.
+
     Arguments:
         model: On its device.
         x: The pictures, `(N, ...)`.
-        samples: Draws of a layer that the expectation of the next is over.
+        samples: Draws of a layer that the expectation of the next is over, twice half of them.
         seed: Chooses them.
     """
     _check(x, samples)
-    parts = []
+    halves, half = ([], []), max(1, samples // 2)
     with _seeded(seed, x):
         for part in x.split(1000):
             q = model.q_x(part)
-            parts.append(q.means(samples) if hasattr(q, "means") else (q.mean,))
-    layers = (torch.cat(means).double() for means in zip(*parts, strict=True))
-    return tuple(Units(means.mean(0), means.var(0)) for means in layers)
+            for parts in halves:
+                parts.append(q.means(half) if hasattr(q, "means") else (q.mean,))
+    one, two = (
+        [torch.cat(means).double() for means in zip(*parts, strict=True)] for parts in halves
+    )
+    return tuple(starmap(_of_halves, zip(one, two, strict=True)))
 
 
 def activities(
@@ -143,6 +150,13 @@ def activities(
 ) -> tuple[Tensor, ...]:
     """The variance over pictures of every unit's expectation, `(D_l,)` for every layer."""
     return tuple(layer.activity for layer in units(model, x, samples, seed=seed))
+
+
+def _of_halves(one: Tensor, two: Tensor) -> Units:
+    """Mean and activity of units from two estimates `(N, D)` of what they say of N pictures."""
+    shared = (one - one.mean(0)) * (two - two.mean(0))
+    activity = shared.sum(0) / max(1, len(shared) - 1)
+    return Units((one + two).mean(0) / 2, activity.clamp_min(0))
 
 
 def _weights(model: LatentModel, q: Any, x: Tensor, count: int) -> Tensor:
