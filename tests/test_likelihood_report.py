@@ -5,9 +5,12 @@ import json
 import pytest
 import torch
 
+from mindseye.data import Batch
 from mindseye.errors import UsageError
 from mindseye.evaluation.likelihood import evaluate_likelihood, likelihood_of
+from mindseye.labels import Labels
 from mindseye.metrics.likelihood import log_evidence
+from mindseye.models import VAE
 from mindseye.papers import get_recipe
 from mindseye.runs import Run, create
 
@@ -48,6 +51,27 @@ def test_the_text_says_all_of_it(run):
     assert "7 draws, 20 test pictures" in words
     assert "active units" in words
     assert "rate" in words
+
+
+class Flicker:
+    """A black picture and a white one, in turn."""
+
+    count = 8
+
+    def examples(self, index):
+        x = (index % 2).float()[:, None, None, None].expand(-1, 1, 64, 64)
+        return Batch(x, Labels.full(torch.zeros(len(index), 0, dtype=torch.int64)))
+
+
+def test_units_that_cannot_be_taken_out_stay():
+    torch.manual_seed(0)
+    model = VAE((1, 64, 64), 3, "slim", width=16, hidden=8).eval()
+    with torch.no_grad():
+        model.image_encoder.mlp[-1].weight[0].mul_(100)
+        model.image_encoder.mlp[-1].weight[1].zero_()
+    report = likelihood_of(model, Flicker(), k=2)
+    assert 0 < report.active[0] < 3
+    assert report.pruned is None
 
 
 def test_more_pictures_than_there_are_is_refused(run):

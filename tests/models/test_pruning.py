@@ -7,8 +7,9 @@ from torch import nn
 from mindseye.errors import UsageError
 from mindseye.metrics.likelihood import activities, log_evidence, units
 from mindseye.models.deep import DeepVAE
-from mindseye.models.pruning import pruned
+from mindseye.models.pruning import prunable, pruned
 from mindseye.models.vae import VAE
+from mindseye.networks import NETWORKS
 
 
 def silence(layer: nn.Linear, units: list[int], size: int) -> None:
@@ -95,6 +96,23 @@ def test_keeping_everything_keeps_every_bit():
     model = DeepVAE((1, 4, 4), (4, 3), (8, 8))
     same = pruned(model, [torch.ones(4, dtype=torch.bool), torch.ones(3, dtype=torch.bool)])
     assert torch.equal(log_evidence(model, pictures(), 5), log_evidence(same, pictures(), 5))
+
+
+@pytest.mark.parametrize("networks", NETWORKS)
+def test_any_networks_lose_a_unit_or_say_that_they_cannot(networks):
+    torch.manual_seed(0)
+    model = VAE((1, 64, 64), 4, networks, width=16, hidden=8).eval()
+    keep, mean, z = torch.tensor([True, False, True, True]), torch.randn(4), torch.randn(3, 4)
+    if not prunable(model):
+        assert networks in ("paper", "slim")  # transposed convolutions read their latents
+        with pytest.raises(UsageError, match="not read by a dense layer"):
+            pruned(model, [keep])
+        return
+    z[:, 1] = mean[1]
+    small = pruned(model, [keep], [mean])
+    torch.testing.assert_close(small.p_x(z[:, keep]).mean, model.p_x(z).mean)
+    x = torch.rand(3, 1, 64, 64)
+    torch.testing.assert_close(small.q_x(x).mean, model.q_x(x).mean[:, keep])
 
 
 @pytest.mark.parametrize("keep", [[torch.ones(4, dtype=torch.bool)], [torch.zeros(5).bool()]])

@@ -15,8 +15,7 @@ from mindseye.errors import UsageError
 from mindseye.files import write_json
 from mindseye.metrics import Estimate, bootstrap
 from mindseye.metrics.likelihood import ACTIVE, Units, log_evidence, rate_distortion, units
-from mindseye.models import VAE, DeepVAE
-from mindseye.models.pruning import pruned
+from mindseye.models.pruning import prunable, pruned
 from mindseye.provenance import provenance
 from mindseye.runs import BUILTIN, Run
 
@@ -155,7 +154,7 @@ def _without(model: Any, layers: Sequence[Units], x: Tensor, k: int, seed: int) 
     """The estimate of the model without its inactive units."""
     keep, means = [layer.activity > ACTIVE for layer in layers], [layer.mean for layer in layers]
     dead, alive = any(not each.all() for each in keep), all(each.any() for each in keep)
-    if not (dead and alive and isinstance(model, VAE | DeepVAE)):
+    if not (dead and alive and prunable(model)):
         return None
     return _mean(-log_evidence(pruned(model, keep, means), x, k, seed=seed))
 

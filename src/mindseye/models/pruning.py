@@ -17,7 +17,14 @@ from mindseye.errors import UsageError
 from mindseye.models.deep import DeepVAE
 from mindseye.models.vae import VAE
 
-__all__ = ["pruned"]
+__all__ = ["prunable", "pruned"]
+
+
+def prunable(model: nn.Module) -> bool:
+    """Whether the networks that read and write the latents of a model have dense layers there."""
+    return isinstance(model, DeepVAE) or (
+        isinstance(model, VAE) and bool(_dense(model.image_decoder))
+    )
 
 
 @torch.no_grad()
@@ -27,11 +34,12 @@ def pruned(
     """A copy of a model with only some of its units.
 
     Arguments:
-        model: A VAE, or a deep one; the networks that read and write its latents begin or end with
-            a dense layer.
+        model: A VAE, or a deep one, that is `prunable`.
         keep: For every layer of latents, which units stay, bool `(D_l,)`.
         means: For every layer, what is read instead of the units that go, `(D_l,)`; 0 if not given.
     """
+    if not prunable(model):
+        raise UsageError("This model's latents are not read by a dense layer, and none can go.")
     layers = model.latents if isinstance(model, DeepVAE) else (model.latent,)
     if tuple(len(each) for each in keep) != layers or not all(each.any() for each in keep):
         raise UsageError(f"`keep` must choose some of the units of every layer {layers}.")
