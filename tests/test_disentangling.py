@@ -172,6 +172,9 @@ def test_data_without_factors_are_refused():
 def test_too_few_points_are_refused():
     with pytest.raises(UsageError, match="`points=3` is too few; expected 100 or more"):
         Asked(points=3)
+    with pytest.raises(UsageError, match="`pictures=50` is too few; expected 100 or more"):
+        Asked.few(50)
+    assert Asked.few(100) == Asked(points=100, votes=20, states=100)
 
 
 # The table

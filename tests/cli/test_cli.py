@@ -137,6 +137,14 @@ def test_disentanglement_needs_factors(mindseye):
     assert "`mnist-a` has no independent factors" in err
 
 
+def test_a_protocol_is_known_before_anything_is_measured(mindseye):
+    for what in ((), ("--disentanglement",)):
+        code, _, err = mindseye("evaluate", "mnist-a", "--protocol", "quik", *what)
+        assert code == 2
+        assert "`protocol='quik'` is not known" in err
+        assert "Did you mean 'quick'?" in err
+
+
 def test_two_picture_files_have_a_way_between_them(mindseye, folder):
     assert mindseye("imagine", "3", "-n", "2", "--files", "--out", "two.png")[0] == 0
     ends = ["two/0000.png", "two/0001.png"]

@@ -90,14 +90,15 @@ def evaluate(
     from mindseye.evaluation import evaluate_observer, evaluate_run, get_protocol
     from mindseye.runs import find
 
-    found, where = find(run, runs), chosen_device(device)
+    found, where, rules = find(run, runs), chosen_device(device), get_protocol(protocol)
     if disentanglement:
         few = pictures or (QUICK if protocol == "quick" else 0)
         return _disentanglement(found, few, seed or 0, where, data, as_json=json)
     if found.recipe.model.kind == "observer":
         return _observer(evaluate_observer(found, device=where, data=data), as_json=json)
     if found.recipe.model.alone:
-        how = {"part": part or "test", "k": draws or 5000, "pictures": pictures or 0}
+        k = 5000 if draws is None else draws
+        how = {"part": part or "test", "k": k, "pictures": pictures or 0}
         return _likelihood(found, {**how, "seed": seed or 0}, where, data, as_json=json)
     if found.recipe.model.kind == "semi":
         how = {"part": part or "test", "pictures": pictures or 0, "seed": seed or 0}
@@ -113,7 +114,7 @@ def evaluate(
         "seed": seed,
     }
     given = {name: value for name, value in changes.items() if value is not None}
-    asked = replace(get_protocol(protocol), **given)
+    asked = replace(rules, **given)
     with bar("evaluating") as progress:
         task = progress.add_task("queries", total=None)
         report = evaluate_run(

@@ -33,6 +33,7 @@ from mindseye.metrics.disentanglement import (
     modularity,
     sap,
 )
+from mindseye.metrics.disentanglement.world import at_least
 from mindseye.metrics.likelihood import ACTIVE, rate_distortion
 from mindseye.provenance import provenance
 from mindseye.runs import BUILTIN, Run
@@ -64,6 +65,9 @@ SCORES = {
 }
 """What is measured, and how it is called."""
 
+LEAST = {"points": 100, "votes": 20, "group": 2, "states": 0}
+"""The least that can be asked for."""
+
 MOST = 10_000
 """Draws that an entropy of the MIG of posteriors is the mean of, at the most."""
 
@@ -88,14 +92,15 @@ class Asked:
     """What gives DCI its importances: forest or boosting."""
 
     def __post_init__(self) -> None:
-        for name, least in {"points": 100, "votes": 20, "group": 2, "states": 0}.items():
-            if (value := getattr(self, name)) < least:
-                raise UsageError(f"`{name}={value}` is too few; expected {least} or more.")
+        for name, least in LEAST.items():
+            at_least(name, getattr(self, name), least)
 
     @classmethod
     def few(cls, pictures: int) -> Asked:
         """As much as can be said with about so many pictures a score."""
-        return cls(points=pictures, votes=max(20, pictures // 10), states=pictures)
+        at_least("pictures", pictures, LEAST["points"])
+        votes = max(LEAST["votes"], pictures // 10)
+        return cls(points=pictures, votes=votes, states=pictures)
 
 
 @dataclass(frozen=True)

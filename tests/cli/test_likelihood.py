@@ -1,0 +1,32 @@
+"""A run of pictures alone at the command line."""
+
+import json
+
+import pytest
+
+from mindseye.papers import get_recipe
+from mindseye.runs import Run, create
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Run:
+    settings = {"source": "digits", "steps": "6", "log_every": "3"}
+    recipe = get_recipe("mnist/vae-tiny").with_settings(settings)
+    made = create(recipe, tmp_path_factory.mktemp("runs"))
+    list(made.train())
+    return made
+
+
+def test_draws_and_pictures_are_as_many_as_asked_for(mindseye, run):
+    code, out, _ = mindseye(
+        "evaluate", str(run.path), "--draws", "3", "--pictures", "1", "--device", "cpu", "--json"
+    )
+    assert code == 0
+    found = json.loads(out, parse_constant=pytest.fail)  # NaN is no JSON
+    assert (found["k"], found["pictures"], found["active"]) == (3, 1, [0])
+
+
+def test_no_draws_are_refused_and_not_taken_for_many(mindseye, run):
+    code, _, err = mindseye("evaluate", str(run.path), "--draws", "0", "--device", "cpu")
+    assert code == 2
+    assert "`k=0` is too few" in err
