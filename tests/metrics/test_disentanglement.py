@@ -1,6 +1,8 @@
 """What each measure must give to representations whose quality is known by construction."""
 
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -299,3 +301,34 @@ def test_explicitness_is_a_half_for_the_factor_that_is_missing():
     found = explicitness(lambda codes: ideal(codes)[:, 1:], SIZES, train=2000, test=2000)
     assert found.factors[1:].tolist() == pytest.approx([1, 1, 1], abs=1e-3)
     assert found.factors[0].item() == pytest.approx(0.5, abs=0.05)
+
+
+# What the documentation says of all of them
+
+COLUMNS = {"ideal": ideal, "constant": constant, "duplicated": twice, "rotated": turned}
+COLUMNS["mixed"] = mixed
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_the_table_of_the_documentation_is_what_is_measured(name):
+    pytest.importorskip("sklearn")
+    represent = COLUMNS[name]
+    importance = dci(represent, SIZES, learner="forest")
+    found = {
+        "β-VAE": beta_vae_score(represent, SIZES).score,
+        "FactorVAE": factor_vae_score(represent, SIZES).score,
+        "MIG, posteriors": mig_chen(narrow(represent), SIZES).score,
+        "MIG, histograms": mig_lib(represent, SIZES).score,
+        "SAP": sap(represent, SIZES).score,
+        "DCI, disentanglement": importance.disentanglement,
+        "DCI, completeness": importance.completeness,
+        "DCI, informativeness": importance.informativeness_test,
+        "modularity": modularity(represent, SIZES).score,
+    }
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    (head,) = re.findall(r"^\| score \| ideal .*$", page, re.M)
+    place = [cell.strip() for cell in head.split("|")].index(name)
+    for score, value in found.items():
+        (row,) = re.findall(rf"^\| {score} \| \d.*$", page, re.M)
+        said = float(row.split("|")[place].split(",")[0])
+        assert value == pytest.approx(said, abs=0.02), score
