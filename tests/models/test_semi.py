@@ -281,3 +281,8 @@ def test_pictures_too_small_for_convolutions_are_refused():
 def test_marginals_that_do_not_fit_are_refused(marginals, message):
     with pytest.raises(UsageError, match=message):
         make(marginals=marginals)
+
+
+def test_pictures_of_which_nothing_can_be_said_are_refused():
+    with pytest.raises(UsageError, match="nothing can be said of these pictures"):
+        SemiVAE(Vocabulary([]))

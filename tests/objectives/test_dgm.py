@@ -12,6 +12,7 @@ from torch.testing import assert_close
 
 from mindseye.concepts import Attribute, Vocabulary
 from mindseye.distributions import Attributes
+from mindseye.errors import UsageError
 from mindseye.labels import Labels
 from mindseye.models.semi import SemiVAE
 from mindseye.objectives.dgm import m2, moved, semi_dgm
@@ -531,3 +532,26 @@ def test_zooming_enlarges_as_often_as_it_shrinks():
     assert sides.max().item() == pytest.approx(1.5, rel=0.03)
     assert sides.min().item() == pytest.approx(1 / 1.5, rel=0.03)
     assert sides.log().mean().abs() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"samples": 0}, "`samples=0` must be a whole number"),
+        ({"samples": 2.5}, r"`samples=2\.5` must be a whole number"),
+        ({"temperature": 0.0}, r"`temperature=0\.0` must be above 0"),
+        ({"zoom": 0.0}, r"`zoom=0\.0` must be above 0"),
+    ],
+)
+def test_weights_that_cannot_be_are_refused(weights, message):
+    with pytest.raises(UsageError, match=message):
+        semi_dgm(Mixture(ONE), pictures(ONE), labels(ONE, "all"), **weights)
+
+
+def test_m2_refuses_to_score_very_many_descriptions():
+    words = Vocabulary([Attribute(name, [str(v) for v in range(11)]) for name in "abc"])
+    model = SemiVAE(words, (1, 2, 2), latent=2, hidden=4)
+    x, y = torch.zeros(2, 1, 2, 2), Labels.full(torch.zeros(2, 3, dtype=torch.int64))
+    with pytest.raises(UsageError, match=r"there are 1331, more than 1000.* objectives=semi-dgm"):
+        m2(model, x, y)
+    assert semi_dgm(model, x, y).value.isfinite().all()

@@ -125,6 +125,11 @@ class SemiVAE(nn.Module):
                 f"`networks={networks!r}` is not known; expected {listed(_READERS)}.",
                 did_you_mean(networks, _READERS),
             )
+        if not len(vocabulary):
+            raise UsageError(
+                "a semi-supervised model reads words; nothing can be said of these pictures.",
+                "Choose other data, or another kind of model.",
+            )
         width, hidden = width or 32, hidden or 500
         self.vocabulary, self.shape, self.latent = vocabulary, shape, latent
         self.widest = max(vocabulary.sizes)

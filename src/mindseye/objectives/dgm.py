@@ -80,12 +80,16 @@ from torch.distributions import kl_divergence
 from torch.nn.functional import affine_grid, grid_sample, one_hot
 
 from mindseye.distributions import Attributes
+from mindseye.errors import UsageError
 from mindseye.labels import Labels
 from mindseye.models.semi import SemiModel
 from mindseye.objectives.bound import Bound
 from mindseye.objectives.registry import objective
 
 __all__ = ["m2", "moved", "semi_dgm"]
+
+MANY = 1000
+"""More descriptions than these are not all scored for every picture."""
 
 
 @objective("semi-dgm", fits="", cite="narayanaswamy2017 kingma2014semi", trains="semi")
@@ -124,6 +128,7 @@ def semi_dgm(
         turn: turned by up to so many degrees,
         zoom: and made larger or smaller by up to such a factor.
     """
+    _check(samples, temperature, zoom)
     q, said = model.q_y_given_x(x), y.observed[..., None]
     given = one_hot(y.codes, q.logits.shape[-1]).to(q.probs)  # (B, K, V)
     r = torch.where(said, given, q.probs)
@@ -156,6 +161,12 @@ def m2(model: SemiModel, x: Tensor, y: Labels, *, alpha: float = 50.0, beta: flo
     Their weight of the classifier is α = 0.1 N for its *mean* over the labelled pictures: here,
     per labelled picture, 0.1 N over the number of labels, where pictures come up equally often.
     """
+    count = math.prod(model.vocabulary.sizes)
+    if count > MANY:
+        raise UsageError(
+            f"`m2` scores every description; there are {count}, more than {MANY}.",
+            "Set objectives=semi-dgm, which draws one of many.",
+        )
     return semi_dgm(model, x, y, alpha=alpha, beta=beta, gamma=1.0, samples=1, most=math.inf)
 
 
@@ -179,6 +190,14 @@ def moved(x: Tensor, shift: float, turn: float, zoom: float) -> Tensor:
     with torch.autocast(x.device.type, enabled=False):  # bfloat16 has no digits for a pixel
         grid = affine_grid(maps, list(x.shape), align_corners=False)
         return grid_sample(x, grid, align_corners=False)
+
+
+def _check(samples: float, temperature: float, zoom: float) -> None:
+    if samples < 1 or samples != int(samples):
+        raise UsageError(f"`samples={samples}` must be a whole number of at least 1.")
+    for name, value in {"temperature": temperature, "zoom": zoom}.items():
+        if value <= 0:
+            raise UsageError(f"`{name}={value}` must be above 0.")
 
 
 def _every(r: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
