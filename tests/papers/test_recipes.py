@@ -329,6 +329,15 @@ def test_a_damaged_field_is_named(path, value, message):
         Recipe.from_json(plain)
 
 
+@pytest.mark.parametrize("likelihood", ["bernoulli", "quantised-normal-shared"])
+def test_real_numbers_are_not_taken_for_grey_levels(likelihood):
+    settings = {"data.name": "bsds", "likelihood": likelihood}
+    recipe = get_recipe("mnist/vae-tiny").with_settings(settings)
+    with pytest.raises(UsageError, match=r"is of pixels in \[0, 1\]; bsds has any numbers"):
+        recipe.build()
+    assert recipe.with_settings({"likelihood": "normal"}).build()
+
+
 def test_a_recipe_without_a_name_is_refused():
     with pytest.raises(UsageError, match=r"`recipe\.name` is missing"):
         Recipe.from_json({})

@@ -74,6 +74,7 @@ class Bsds:
     shape = (SIDE**2 - 1, 1, 1)
     parts = ("train", "validation", "test")
     settings = ("split_seed",)
+    real = True  # its numbers may be negative: they are no levels of grey
 
     def __init__(self, images: Sequence[Tensor], part: str = "train", *, seed: int = 0):
         if not images or min(min(image.shape) for image in images) < SIDE:

@@ -132,7 +132,13 @@ class Recipe:
 
     def build(self) -> nn.Module:
         """A fresh model of this recipe."""
-        dataset = DATASETS[self.data.name]
+        dataset, likelihood = DATASETS[self.data.name], self.model.likelihood
+        if getattr(dataset, "real", False) and likelihood.startswith(("bernoulli", "quantised")):
+            raise UsageError(
+                f"`likelihood={likelihood!r}` is of pixels in [0, 1]; {self.data.name} has any"
+                " numbers.",
+                "Try likelihood=principal-normal.",
+            )
         return self.model.build(dataset.vocabulary, dataset.shape)
 
     @property
