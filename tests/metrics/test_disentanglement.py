@@ -285,6 +285,20 @@ def test_modularity_falls_when_dimensions_mix_and_is_zero_for_a_constant():
     assert modularity(mixed, SIZES).score < modularity(turned, SIZES).score < 0.95
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_dimensions_that_never_vary_have_no_information_to_the_last_bit(seed):
+    """Rounding is not information: of few bits, modularity would make one factor's share all."""
+    sizes = (3, 6, 40, 32, 32)  # of dSprites
+
+    def silent(codes):
+        return torch.cat([torch.zeros(len(codes), 5), codes.double()], 1)
+
+    found = modularity(silent, sizes, seed=seed)
+    assert found.information[:5].abs().max() == 0
+    assert found.dimensions[:5].tolist() == [0] * 5
+    assert found.score == pytest.approx(0.5, abs=1e-3)
+
+
 @pytest.mark.parametrize("represent", [ideal, twice, mixed, shuffled])
 def test_explicitness_does_not_see_rotations(represent):
     found = explicitness(represent, SIZES, **FEW)
