@@ -26,14 +26,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch.distributions import Distribution, Independent
-from torch.nn.functional import pad
 
 from mindseye.concepts import Concept, Vocabulary
 from mindseye.distributions import Attributes
 from mindseye.errors import UsageError
 from mindseye.labels import Labels, decode, encode
 from mindseye.models import Observer, Patchwork
-from mindseye.models.imaginative import Imaginative
+from mindseye.models.imaginative import Imaginative, in_parts
 from mindseye.randomness import keys, keys_of_each, normals, pixel_uniforms, uniforms
 
 __all__ = ["MAX_PICTURES", "Imagined", "Mind", "Query"]
@@ -41,12 +40,8 @@ __all__ = ["MAX_PICTURES", "Imagined", "Mind", "Query"]
 MAX_PICTURES = 10_000
 """The most pictures of one request: they are held in memory together."""
 
-CHUNK, JUDGED, GPU_CHUNK = 64, 16, 1024
-"""Pictures decoded or judged at once; on a CPU as many as its caches hold."""
-
-EVEN = 8
-"""On a CPU the decoder meets whole multiples of this many latents: its kernels then sum in the same
-order whoever stands beside a latent, and a picture has the same bits alone or in a crowd."""
+JUDGED, GPU_JUDGED = 16, 1024
+"""Pictures judged at once; on a CPU as many as its caches hold."""
 
 
 class Query(NamedTuple):
@@ -260,7 +255,7 @@ class Mind:
     @torch.no_grad()
     def expected(self, z: Tensor) -> Tensor:
         """E[x|z] of latents `(B, D)`, `(B, C, H, W)`."""
-        return _in_parts(z, lambda part: self.model.p_x(part).mean)
+        return in_parts(z, lambda part: self.model.p_x(part).mean)
 
     @torch.no_grad()
     def between(
@@ -312,7 +307,7 @@ class Mind:
     def judge(self, pictures: Tensor) -> list[Concept]:
         """What the observer sees in some pictures."""
         checked = self._checked(pictures)
-        chunks = checked.split(GPU_CHUNK if checked.is_cuda else JUDGED)
+        chunks = checked.split(GPU_JUDGED if checked.is_cuda else JUDGED)
         codes = torch.cat([self.observer.judge(x) for x in chunks])
         return decode(self.vocabulary, Labels.full(codes))
 
@@ -360,7 +355,7 @@ class Mind:
         if not isinstance(self.model, Patchwork):
             return means, means
         noise = normals(keys(1, key), self.model.numbers)
-        drawn = _in_parts(torch.cat([z, noise], -1), self.model.noisy)
+        drawn = in_parts(torch.cat([z, noise], -1), self.model.noisy)
         return drawn, drawn  # what is expected of a patch is next to nothing
 
     def _keys(self, n: int, seeds: Sequence[int]) -> Tensor:
@@ -391,14 +386,6 @@ class Mind:
         if pictures.min() < 0 or pictures.max() > 1:
             raise UsageError("`pictures` must lie in [0, 1].")
         return pictures.to(self.device, torch.float32)
-
-
-def _in_parts(rows: Tensor, decode: Callable[[Tensor], Tensor]) -> Tensor:
-    """What rows `(B, …)` are decoded to, in parts that fit."""
-    if rows.is_cuda:
-        return torch.cat([decode(part) for part in rows.split(GPU_CHUNK)])
-    even = pad(rows, (0, 0, 0, -len(rows) % EVEN))
-    return torch.cat([decode(part) for part in even.split(CHUNK)])[: len(rows)]
 
 
 def _merged(under: Concept, over: Concept) -> Concept:

@@ -91,6 +91,21 @@ def evaluate(
     from mindseye.runs import find
 
     found, where, rules = find(run, runs), chosen_device(device), get_protocol(protocol)
+    told = {
+        "samples": samples,
+        "base": base,
+        "reference": reference,
+        "levels": levels,
+        "queries": queries,
+        "product": product or None,
+        "observer": observer,
+        "markdown": markdown or None,
+        "draws": draws,
+        "pictures": pictures,
+        "part": part,
+        "seed": seed,
+    }
+    _expect(found, disentanglement, [name for name, value in told.items() if value is not None])
     if disentanglement:
         few = pictures or (QUICK if protocol == "quick" else 0)
         return _disentanglement(found, few, seed or 0, where, data, as_json=json)
@@ -128,6 +143,29 @@ def evaluate(
     if json:
         return print_json(report.to_json())
     answer(report.to_markdown() if markdown else report.to_text())
+
+
+_OPTIONS = {
+    "imagination": "samples base reference levels queries product observer markdown part seed",
+    "a likelihood": "draws pictures part seed",
+    "half-known descriptions": "pictures part seed",
+    "disentanglement": "pictures seed",
+    "an observer": "",
+}
+"""What may be said, by what is measured."""
+
+
+def _expect(run: Run, disentanglement: bool, told: list[str]) -> None:
+    """Refuse options that what is measured has no use for."""
+    kinds = {"observer": "an observer", "semi": "half-known descriptions"}
+    usual = "a likelihood" if run.recipe.model.alone else "imagination"
+    what = "disentanglement" if disentanglement else kinds.get(run.recipe.model.kind, usual)
+    for name in told:
+        if name not in _OPTIONS[what].split():
+            raise UsageError(
+                f"`--{name}` says nothing here: what is measured of {run.name} is {what}.",
+                "Leave it out; `mindseye evaluate --help` says what it is for.",
+            )
 
 
 def _likelihood(

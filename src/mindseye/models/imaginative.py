@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 from torch.distributions import Distribution, Independent
+from torch.nn.functional import pad
 
 from mindseye.concepts import Vocabulary
 from mindseye.labels import Labels
 
-__all__ = ["Imaginative"]
+__all__ = ["Imaginative", "in_parts"]
+
+CHUNK, GPU_CHUNK = 64, 1024
+"""Latents decoded at once; on a CPU as many as its caches hold."""
+
+EVEN = 8
+"""On a CPU the decoder meets whole multiples of this many latents: its kernels then sum in the same
+order whoever stands beside a latent, and a picture has the same bits alone or in a crowd."""
 
 
 class Imaginative(Protocol):
@@ -50,3 +58,11 @@ class Imaginative(Protocol):
     def to(self, device: torch.device | str) -> Any:
         """Move the weights."""
         ...
+
+
+def in_parts(rows: Tensor, decode: Callable[[Tensor], Tensor]) -> Tensor:
+    """What rows `(B, …)` are decoded to, in parts that fit."""
+    if rows.is_cuda:
+        return torch.cat([decode(part) for part in rows.split(GPU_CHUNK)])
+    even = pad(rows, (0, 0, 0, -len(rows) % EVEN))
+    return torch.cat([decode(part) for part in even.split(CHUNK)])[: len(rows)]

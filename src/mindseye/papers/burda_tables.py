@@ -1,7 +1,7 @@
 """Tables 1 and 2 of Burda et al. (2016), and the patches of the lecture: nats and active units.
 
-The lecture of Salakhutdinov prints the same numbers. Rows of k = 1 are the same model in both
-columns of the paper; its two runs differ by chance and its VAE column is taken.
+The lecture of Salakhutdinov prints the same numbers. With k = 1 both columns of the paper are one
+model (its numbers differ once, by chance, by 0.02 nats); it has one row here, that of the VAE.
 
 References:
     Importance Weighted Autoencoders, Burda, Grosse and Salakhutdinov, 2016
