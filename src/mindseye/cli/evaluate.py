@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +13,13 @@ from mindseye.cli.output import answer, bar, note, print_json, table
 from mindseye.errors import UsageError
 
 if TYPE_CHECKING:
+    from mindseye.evaluation import Protocol
     from mindseye.runs import Run
 
 __all__ = ["evaluate"]
+
+Told = Mapping[str, Any]
+"""The options that were given, by name."""
 
 QUICK = 2000
 """Pictures that disentanglement is measured with by the quick protocol."""
@@ -87,11 +91,10 @@ def evaluate(
     mindseye evaluate runs/00015-dsprites-beta-vae-lean --disentanglement --protocol quick
     mindseye evaluate runs/00014-mnist-dgm-conv-lean --part validation
     """
-    from mindseye.evaluation import evaluate_observer, evaluate_run, get_protocol
+    from mindseye.evaluation import get_protocol
     from mindseye.runs import find
 
-    found, where, rules = find(run, runs), chosen_device(device), get_protocol(protocol)
-    told = {
+    options: dict[str, Any] = {
         "samples": samples,
         "base": base,
         "reference": reference,
@@ -105,46 +108,100 @@ def evaluate(
         "part": part,
         "seed": seed,
     }
-    _expect(found, disentanglement, [name for name, value in told.items() if value is not None])
-    if disentanglement:
-        few = pictures or (QUICK if protocol == "quick" else 0)
-        return _disentanglement(found, few, seed or 0, where, data, as_json=json)
-    if found.recipe.model.kind == "observer":
-        return _observer(evaluate_observer(found, device=where, data=data), as_json=json)
-    if found.recipe.model.alone:
-        k = 5000 if draws is None else draws
-        how = {"part": part or "test", "k": k, "pictures": pictures or 0}
-        return _likelihood(found, {**how, "seed": seed or 0}, where, data, as_json=json)
-    if found.recipe.model.kind == "semi":
-        how = {"part": part or "test", "pictures": pictures or 0, "seed": seed or 0}
-        return _semi(found, how, where, data, as_json=json)
-    changes: dict[str, Any] = {
-        "samples": samples,
-        "base": base,
-        "reference": reference,
-        "levels": None if levels is None else _levels(levels),
-        "queries": queries,
-        "fill": False if product else None,
-        "part": part,
-        "seed": seed,
-    }
-    given = {name: value for name, value in changes.items() if value is not None}
-    asked = replace(rules, **given)
-    with bar("evaluating") as progress:
-        task = progress.add_task("queries", total=None)
-        report = evaluate_run(
-            found,
-            asked,
-            observer=observer,
-            device=where,
-            data=data,
-            progress=lambda done, total: progress.update(task, completed=done, total=total),
-        )
-    if json:
+    told = {name: value for name, value in options.items() if value is not None}
+    found = find(run, runs)
+    what = _measured_of(found, disentanglement, told)
+    _MEASURES[what](found, get_protocol(protocol), told, chosen_device(device), data, as_json=json)
+
+
+def _measured_of(run: Run, disentanglement: bool, told: Collection[str]) -> str:
+    """What is measured of a run, a key of `_MEASURES`; options of other measures are refused."""
+    kinds = {"observer": "an observer", "semi": "half-known descriptions"}
+    usual = "a likelihood" if run.recipe.model.alone else "imagination"
+    what = "disentanglement" if disentanglement else kinds.get(run.recipe.model.kind, usual)
+    for name in told:
+        if name not in _OPTIONS[what].split():
+            raise UsageError(
+                f"`--{name}` says nothing here: what is measured of {run.name} is {what}.",
+                "Leave it out; `mindseye evaluate --help` says what it is for.",
+            )
+    return what
+
+
+def _imagination(
+    run: Run, protocol: Protocol, told: Told, device: Any, data: str | None, *, as_json: bool
+) -> None:
+    from mindseye.evaluation import evaluate_run
+
+    own = {name: told[name] for name in _OPTIONS["imagination"].split() if name in told}
+    observer, markdown = own.pop("observer", None), own.pop("markdown", False)
+    if "levels" in own:
+        own["levels"] = _levels(own["levels"])
+    if own.pop("product", False):
+        own["fill"] = False
+    asked = replace(protocol, **own)
+    report = _under_bar(
+        evaluate_run, "queries", run, asked, observer=observer, device=device, data=data
+    )
+    if as_json:
         return print_json(report.to_json())
     answer(report.to_markdown() if markdown else report.to_text())
 
 
+def _likelihood(
+    run: Run, protocol: Protocol, told: Told, device: Any, data: str | None, *, as_json: bool
+) -> None:
+    from mindseye.evaluation.likelihood import evaluate_likelihood
+
+    how = {("k" if name == "draws" else name): value for name, value in told.items()}
+    _tell(_under_bar(evaluate_likelihood, "draws", run, device=device, data=data, **how), as_json)
+
+
+def _semi(
+    run: Run, protocol: Protocol, told: Told, device: Any, data: str | None, *, as_json: bool
+) -> None:
+    from mindseye.evaluation.semi import evaluate_semi
+
+    _tell(_under_bar(evaluate_semi, "pictures", run, device=device, data=data, **told), as_json)
+
+
+def _disentanglement(
+    run: Run, protocol: Protocol, told: Told, device: Any, data: str | None, *, as_json: bool
+) -> None:
+    from mindseye.evaluation import PROTOCOLS
+    from mindseye.evaluation.disentangling import Asked, evaluate_disentanglement
+    from mindseye.evaluation.representations import factors_of
+
+    factors_of(run.recipe.data.name)
+    pictures = told.get("pictures") or (QUICK if protocol is PROTOCOLS["quick"] else 0)
+    if device.type == "cpu" and not pictures:
+        note("Without a GPU this takes hours; --protocol quick takes minutes.")
+    asked = Asked.few(pictures) if pictures else Asked()
+    how: dict[str, Any] = {"device": device, "data": data, "seed": told.get("seed", 0)}
+    _tell(_under_bar(evaluate_disentanglement, "scores", run, asked, **how), as_json)
+
+
+def _observer(
+    run: Run, protocol: Protocol, told: Told, device: Any, data: str | None, *, as_json: bool
+) -> None:
+    from mindseye.evaluation import evaluate_observer
+
+    right = evaluate_observer(run, device=device, data=data)
+    if as_json:
+        return print_json({name: estimate.to_json() for name, estimate in right.items()})
+    rows = [["attribute", "right on real pictures", "95 % interval"]]
+    for name, e in right.items():
+        rows.append([name, f"{e.mean:.2%}", f"{e.low:.2%} to {e.high:.2%}"])
+    table(rows)
+
+
+_MEASURES: dict[str, Callable[..., None]] = {
+    "imagination": _imagination,
+    "a likelihood": _likelihood,
+    "half-known descriptions": _semi,
+    "disentanglement": _disentanglement,
+    "an observer": _observer,
+}
 _OPTIONS = {
     "imagination": "samples base reference levels queries product observer markdown part seed",
     "a likelihood": "draws pictures part seed",
@@ -155,68 +212,22 @@ _OPTIONS = {
 """What may be said, by what is measured."""
 
 
-def _expect(run: Run, disentanglement: bool, told: list[str]) -> None:
-    """Refuse options that what is measured has no use for."""
-    kinds = {"observer": "an observer", "semi": "half-known descriptions"}
-    usual = "a likelihood" if run.recipe.model.alone else "imagination"
-    what = "disentanglement" if disentanglement else kinds.get(run.recipe.model.kind, usual)
-    for name in told:
-        if name not in _OPTIONS[what].split():
-            raise UsageError(
-                f"`--{name}` says nothing here: what is measured of {run.name} is {what}.",
-                "Leave it out; `mindseye evaluate --help` says what it is for.",
-            )
-
-
-def _likelihood(
-    run: Run, how: dict[str, Any], device: Any, data: str | None, *, as_json: bool
-) -> None:
-    from mindseye.evaluation.likelihood import evaluate_likelihood
-
-    _measured(evaluate_likelihood, "draws", run, device=device, data=data, as_json=as_json, **how)
-
-
-def _semi(run: Run, how: dict[str, Any], device: Any, data: str | None, *, as_json: bool) -> None:
-    from mindseye.evaluation.semi import evaluate_semi
-
-    _measured(evaluate_semi, "pictures", run, device=device, data=data, as_json=as_json, **how)
-
-
-def _disentanglement(
-    run: Run, pictures: int, seed: int, device: Any, data: str | None, *, as_json: bool
-) -> None:
-    from mindseye.evaluation.disentangling import Asked, evaluate_disentanglement
-    from mindseye.evaluation.representations import factors_of
-
-    factors_of(run.recipe.data.name)
-    if device.type == "cpu" and not pictures:
-        note("Without a GPU this takes hours; --protocol quick takes minutes.")
-    asked = Asked.few(pictures) if pictures else Asked()
-    how: dict[str, Any] = {"device": device, "data": data, "seed": seed}
-    _measured(evaluate_disentanglement, "scores", run, asked, as_json=as_json, **how)
-
-
-def _measured(measure: Callable[..., Any], what: str, *of: Any, as_json: bool, **how: Any) -> None:
-    """Measure under a progress bar, and print the report."""
+def _under_bar(measure: Callable[..., Any], what: str, *of: Any, **how: Any) -> Any:
+    """Measure under a progress bar."""
     with bar("measuring") as progress:
         task = progress.add_task(what, total=None)
-        report = measure(
+        return measure(
             *of,
             **how,
             progress=lambda done, total: progress.update(task, completed=done, total=total),
         )
+
+
+def _tell(report: Any, as_json: bool) -> None:
+    """Print a report."""
     if as_json:
         return print_json(report.to_json())
     answer(report.to_text())
-
-
-def _observer(right: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        return print_json({name: estimate.to_json() for name, estimate in right.items()})
-    rows = [["attribute", "right on real pictures", "95 % interval"]]
-    for name, e in right.items():
-        rows.append([name, f"{e.mean:.2%}", f"{e.low:.2%} to {e.high:.2%}"])
-    table(rows)
 
 
 def _levels(text: str) -> tuple[int, ...]:
