@@ -23,15 +23,13 @@ from typing import Any
 
 import torch
 
-from mindseye.files import write_bytes, write_json
 from mindseye.papers.ledgers import Entry
-from mindseye.pictures import png_bytes
 from mindseye.provenance import provenance
 from mindseye.reproduction.clock import Clock
 from mindseye.reproduction.ledger_pictures import painted
 from mindseye.reproduction.ledger_plan import LedgerPlan
 from mindseye.reproduction.limits import limits
-from mindseye.reproduction.pages import html, markdown
+from mindseye.reproduction.pages import write_pages, write_picture
 from mindseye.reproduction.scorers import measured
 from mindseye.reproduction.training import Watch, trained
 from mindseye.runs import Run
@@ -146,9 +144,7 @@ class _Work:
             "seconds": round(self.clock.seconds, 1),
             "provenance": provenance(self.device),
         }
-        write_json(self._file("json"), result)
-        write_bytes(self._file("md"), markdown(result).encode())
-        write_bytes(self._file("html"), html(result, self.folder).encode())
+        write_pages(result, self.folder)
         return result
 
     def _seeds(self, row: Entry) -> Iterator[int]:
@@ -175,14 +171,8 @@ class _Work:
         first = [(row.label, self.runs[row.family][0]) for row in self.plan.rows]
         names = self.plan.ledger.pictures
         for done, picture in enumerate(painted(names, first, self.device, self.data), 1):
-            file = f"pictures/{picture.name}.png"
-            write_bytes(self.folder / file, png_bytes(picture.image))
             self.watch("drawing", done, max(done, len(names)))
-            made = {"figure": picture.figure, "file": file, "caption": picture.caption}
-            if picture.film:
-                made["film"] = f"pictures/{picture.name}.gif"
-                write_bytes(self.folder / made["film"], picture.film)
-            yield made
+            yield write_picture(picture, self.folder)
 
     def _entry(self, row: Entry) -> dict[str, Any]:
         """A row of the table: what was printed, and ours over the seeds."""
@@ -198,9 +188,6 @@ class _Work:
             "published": dict(row.published),
             "ours": ours,
         }
-
-    def _file(self, ending: str) -> Path:
-        return self.folder / f"{self.plan.ledger.name}.{ending}"
 
     def _progress(self, title: str) -> Any:
         return lambda done, total: self.watch(title, done, total)

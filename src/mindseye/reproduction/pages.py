@@ -9,11 +9,36 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from mindseye.files import write_bytes, write_json
+from mindseye.pictures import png_bytes
+from mindseye.reproduction.drawing import Picture
 from mindseye.reproduction.imagination_sections import imagination_sections
 from mindseye.reproduction.ledger_sections import ledger_sections
 from mindseye.reproduction.section import Section
 
-__all__ = ["html", "markdown", "opening", "sections"]
+__all__ = ["html", "markdown", "opening", "sections", "write_pages", "write_picture"]
+
+
+def write_pages(result: dict[str, Any], folder: Path) -> None:
+    """Write a reproduction as JSON, Markdown and HTML, named after its table."""
+    path = folder / result["table"]
+    write_json(path.with_suffix(".json"), result)
+    write_bytes(path.with_suffix(".md"), markdown(result).encode())
+    write_bytes(path.with_suffix(".html"), html(result, folder).encode())
+
+
+def write_picture(picture: Picture, folder: Path) -> dict[str, str]:
+    """Write a picture, and its film if it has one; what the JSON says about it."""
+    made = {
+        "figure": picture.figure,
+        "file": f"pictures/{picture.name}.png",
+        "caption": picture.caption,
+    }
+    write_bytes(folder / made["file"], png_bytes(picture.image))
+    if picture.film:
+        made["film"] = f"pictures/{picture.name}.gif"
+        write_bytes(folder / made["film"], picture.film)
+    return made
 
 
 def markdown(result: dict[str, Any]) -> str:

@@ -19,15 +19,13 @@ from typing import Any
 
 import torch
 
-from mindseye.files import write_bytes, write_json
 from mindseye.papers import Recipe
 from mindseye.papers.tables import Row, Split
-from mindseye.pictures import png_bytes
 from mindseye.provenance import provenance
 from mindseye.reproduction.clock import Clock
 from mindseye.reproduction.collecting import entries
 from mindseye.reproduction.drawing import Drawing
-from mindseye.reproduction.pages import html, markdown
+from mindseye.reproduction.pages import write_pages, write_picture
 from mindseye.reproduction.plan import COLUMNS, Plan
 from mindseye.reproduction.scoring import Judge, accuracy_of, score_real, score_run
 from mindseye.reproduction.training import Watch, trained
@@ -147,18 +145,14 @@ class _Work:
             "seconds": round(self.clock.seconds, 1),
             "provenance": provenance(self.device),
         }
-        write_json(self._file("json"), result)
-        write_bytes(self._file("md"), markdown(result).encode())
-        write_bytes(self._file("html"), html(result, self.folder).encode())
+        write_pages(result, self.folder)
         return result
 
     def _draw(self, observer: Run, planes: list[Run]) -> list[dict[str, str]]:
         drawing = Drawing(self.plan, self.runs, observer, self.device, self.data)
         found = []
         for picture in drawing.pictures(planes):
-            file = f"pictures/{picture.name}.png"
-            write_bytes(self.folder / file, png_bytes(picture.image))
-            found.append({"figure": picture.figure, "file": file, "caption": picture.caption})
+            found.append(write_picture(picture, self.folder))
             self.watch("drawing", len(found), len(found))
         return found
 
@@ -198,9 +192,6 @@ class _Work:
     def _relative(self, run: Run) -> str:
         inside = self.folder in run.path.parents
         return run.path.relative_to(self.folder).as_posix() if inside else f"built in: {run.name}"
-
-    def _file(self, ending: str) -> Path:
-        return self.folder / f"{self.plan.table.name}.{ending}"
 
     def _progress(self, title: str) -> Any:
         return lambda done, total: self.watch(title, done, total)
