@@ -4,6 +4,8 @@ A step of a small model leaves a GPU mostly idle: its kernels are short, and lau
 other. Here the steps of several models stand side by side in one captured graph, each on a stream
 of its own, and take little longer than one of them. Every model has its own batches; the noise of
 all comes from one random stream, so that a seed trained in company sees other noise than alone.
+Numbers that run away are looked for in the sum of all bounds, and all models go back together: what
+is far behind for one of eight may be near enough for the sum.
 """
 
 from __future__ import annotations
