@@ -45,6 +45,11 @@ def test_arrows_and_dashes_need_no_other_font():
     assert lines(text) == ["digit=3 -> digit=8 - 2x2"]
 
 
+def test_letters_of_methods_are_spelled_out_so_that_every_machine_draws_them_alike():
+    (text,) = typeset(["β-TCVAE, β = 6, γ = 3"], 400, (13,))
+    assert lines(text) == ["beta-TCVAE, beta = 6, gamma = 3"]
+
+
 @pytest.mark.parametrize("words", ["", "\n"])
 def test_nothing_takes_no_width(words):
     (text,) = typeset([words], 84, (13,))

@@ -215,10 +215,13 @@ def _strip(
     draw = ImageDraw.Draw(picture)
     top, base = 26, height - 8
     _write(picture, series.name, (LEFT, 2))
+    written = height
     for tick in scale.ticks():
         row = _between(base, top, scale.part(tick))
         draw.line([LEFT, row, width - MARGIN, row], fill=FAINT)
-        _write(picture, f"{tick:g}", (8, row - 9))
+        if written - row >= SIZE:  # numbers keep a line's distance from each other
+            _write(picture, f"{tick:g}", (LEFT - 8, row - 9), anchor="ra")
+            written = row
     for i, value in enumerate(series.values):
         left = LEFT + i * wide
         height_of = _between(base, top, scale.part(value))
@@ -241,11 +244,11 @@ def _tick(
     if across:
         column = _between(box[0], box[2], scale.part(tick))
         draw.line([column, box[1], column, box[3]], fill=FAINT)
-        _write(picture, f"{tick:g}", (column - 12, box[3] + 4))
+        _write(picture, f"{tick:g}", (column, box[3] + 4), anchor="ma")
     else:
         row = _between(box[3], box[1], scale.part(tick))
         draw.line([box[0], row, box[2], row], fill=FAINT)
-        _write(picture, f"{tick:g}", (40, row - 9))
+        _write(picture, f"{tick:g}", (box[0] - 8, row - 9), anchor="ra")
 
 
 def _stack(title: str, axis: str, parts: Sequence[Image.Image]) -> Image.Image:
@@ -261,9 +264,11 @@ def _stack(title: str, axis: str, parts: Sequence[Image.Image]) -> Image.Image:
     return whole
 
 
-def _write(picture: Image.Image, text: str, at: tuple[int, int], size: int = SIZE) -> None:
+def _write(
+    picture: Image.Image, text: str, at: tuple[int, int], size: int = SIZE, anchor: str = "la"
+) -> None:
     (label,) = typeset([text], 700, (size,))
-    label.write(picture, *at)
+    label.write(picture, *at, anchor)
 
 
 def _padded(values: Sequence[float]) -> tuple[float, float]:

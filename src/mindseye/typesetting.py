@@ -64,6 +64,7 @@ def typeset(texts: list[str], room: int, sizes: Sequence[int]) -> list[Text]:
 _SPELLED = {chr(code) for code in range(32, 127)} | set("\n·…‘’“”°±")
 _PLAIN = str.maketrans(
     {"–": "-", "—": "-", "−": "-", "×": "x", "\t": " ", "\u00a0": " ", "→": "->", "←": "<-"}
+    | {"α": "alpha", "β": "beta", "γ": "gamma"}
 )
 _PIECES = re.compile(r"[^\s=]*=\s*|[^\s=]+\s*")  # a line may break after a space or "="
 _OTHER_FONTS = ("Arial Unicode.ttf", "NotoSansCJK-Regular.ttc", "DejaVuSans.ttf", "arial.ttf")
