@@ -164,5 +164,6 @@ def test_every_row_has_its_accuracy_in_percent(made):
 def test_the_pictures_are_drawn(made):
     _, folder, result = made
     files = [picture["file"] for picture in result["pictures"]]
-    assert files == [f"pictures/{name}.png" for name in ("reconstructions", "classes", "embedding")]
+    names = ("reconstructions", "classes", "embedding")
+    assert files == [f"pictures/narayanaswamy-mnist-{name}.png" for name in names]
     assert all((folder / file).stat().st_size > 2000 for file in files)

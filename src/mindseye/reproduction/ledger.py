@@ -172,7 +172,7 @@ class _Work:
         names = self.plan.ledger.pictures
         for done, picture in enumerate(painted(names, first, self.device, self.data), 1):
             self.watch("drawing", done, max(done, len(names)))
-            yield write_picture(picture, self.folder)
+            yield write_picture(picture, self.folder, self.plan.ledger.name)
 
     def _entry(self, row: Entry) -> dict[str, Any]:
         """A row of the table: what was printed, and ours over the seeds."""

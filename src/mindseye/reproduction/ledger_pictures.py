@@ -107,18 +107,23 @@ def _reconstructions(
 
 
 def _classes(
-    runs: Sequence[Labelled], device: torch.device | str, data: str | None, n: int = 10
+    runs: Sequence[Labelled], device: torch.device | str, data: str | None, n: int = 16
 ) -> Picture:
     """By the model of the last row: a row for every value of the first attribute."""
     label, run = runs[-1]
-    mind = _mind(run, device)
-    attribute = mind.vocabulary.attributes[0]
-    rows = [
-        (value, mind.imagine(f"{attribute.name}={value}", n, mean=True).cpu().numpy(), None, None)
-        for value in attribute.values
-    ]
+    mind, x = _mind(run, device), _held_out(run, data, n).x
+    attribute, said = mind.vocabulary.attributes[0], getattr(mind.model, "words", 0)
+    manners = mind.read(x).mean[:, said:]
+    rows = [("read from", x.numpy(), None, None)]
+    for value in attribute.values:
+        words = mind.belief(f"{attribute.name}={value}").mean.flatten()[:said]
+        drawn = mind.expected(torch.cat([words.expand(len(x), -1), manners], -1))
+        rows.append((value, drawn.cpu().numpy(), None, None))
     sheet = row_sheet(rows, title=f"{label}: one manner a column", scale=2)
-    caption = "The description stays in a row, the manner z in a column."
+    caption = (
+        "The manner z of every test picture above, and what it looks like with each description: "
+        "the description stays in a row, the manner in a column."
+    )
     return Picture("classes", "Descriptions and manners", caption, sheet)
 
 

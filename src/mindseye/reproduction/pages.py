@@ -27,16 +27,20 @@ def write_pages(result: dict[str, Any], folder: Path) -> None:
     write_bytes(path.with_suffix(".html"), html(result, folder).encode())
 
 
-def write_picture(picture: Picture, folder: Path) -> dict[str, str]:
-    """Write a picture, and its film if it has one; what the JSON says about it."""
+def write_picture(picture: Picture, folder: Path, table: str) -> dict[str, str]:
+    """Write a picture, and its film if it has one; what the JSON says about it.
+
+    Files are named after their table, so that the pages of several may stand in one folder.
+    """
+    path = f"pictures/{table}-{picture.name}"
     made = {
         "figure": picture.figure,
-        "file": f"pictures/{picture.name}.png",
+        "file": f"{path}.png",
         "caption": picture.caption,
     }
     write_bytes(folder / made["file"], png_bytes(picture.image))
     if picture.film:
-        made["film"] = f"pictures/{picture.name}.gif"
+        made["film"] = f"{path}.gif"
         write_bytes(folder / made["film"], picture.film)
     return made
 

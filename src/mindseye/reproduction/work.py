@@ -152,7 +152,7 @@ class _Work:
         drawing = Drawing(self.plan, self.runs, observer, self.device, self.data)
         found = []
         for picture in drawing.pictures(planes):
-            found.append(write_picture(picture, self.folder))
+            found.append(write_picture(picture, self.folder, self.plan.table.name))
             self.watch("drawing", len(found), len(found))
         return found
 
