@@ -31,7 +31,7 @@ from mindseye.errors import UsageError
 from mindseye.labels import Labels
 from mindseye.models.likelihood import Likelihood, Shape, last_bias
 from mindseye.models.vae import normal_prior
-from mindseye.networks import TanhMLP
+from mindseye.networks import GlorotMLP
 
 __all__ = ["DeepVAE"]
 
@@ -74,7 +74,7 @@ class DeepVAE(nn.Module):
             Conditional([above, unit, unit, under])
             for (under, above), unit in zip(pairwise(latents), units[1:], strict=True)
         )
-        self.decoder = TanhMLP([latents[0], units[0], units[0], decoded])
+        self.decoder = GlorotMLP([latents[0], units[0], units[0], decoded])
 
     @property
     def prior(self) -> Chain:
@@ -188,7 +188,7 @@ class Conditional(nn.Module):
 
     def __init__(self, sizes: Sequence[int]):
         super().__init__()
-        self.mlp = TanhMLP([*sizes[:-1], 2 * sizes[-1]])
+        self.mlp = GlorotMLP([*sizes[:-1], 2 * sizes[-1]])
 
     def forward(self, value: Tensor) -> Distribution:
         """The normal given `(..., first size)`."""

@@ -36,6 +36,10 @@ LEAST, MOST = -7.0, 5.0
 """Ends of the log deviations of pixels, in their unit: finer than grey levels, and beyond use."""
 
 
+STRAIGHT = 1 / 3
+"""Up to about here a component, whose deviation is 1, is read as it is."""
+
+
 class Likelihood(nn.Module):
     """p(x|z) from what a decoder gives.
 
@@ -91,9 +95,9 @@ class Likelihood(nn.Module):
         return kind(self.unit * loc, log_scale + self.unit.log())
 
     def read(self, x: Tensor) -> Tensor:
-        """Pictures as networks read them."""
+        """Pictures as networks read them; components, whose tails are long, by their logarithm."""
         if self.axes:
-            return self.axes.components(x)
+            return torch.asinh(self.axes.components(x) / STRAIGHT)
         return x if self.unit is None else x / self.unit
 
     @torch.no_grad()

@@ -2,15 +2,15 @@
 
 from mindseye.networks.attributes import AttributeTower, SymbolTower
 from mindseye.networks.convolutional import NETWORKS, ImageNetworks, get_networks
-from mindseye.networks.dense import MLP, ParallelMLP, TanhMLP
+from mindseye.networks.dense import MLP, GlorotMLP, ParallelMLP
 
 __all__ = [
     "MLP",
     "NETWORKS",
     "AttributeTower",
+    "GlorotMLP",
     "ImageNetworks",
     "ParallelMLP",
     "SymbolTower",
-    "TanhMLP",
     "get_networks",
 ]

@@ -8,7 +8,7 @@
          before the first convolution and unfolded after the last, so that no layer works at full
          resolution. Chosen by measurement: `benchmarks/networks.py`.
 `dense`  No convolutions, for small pictures such as MNIST's own (MNIST-2bit).
-`plain`, `tanh`  Those of disentanglement and of importance weighting: see `strided`.
+`plain`, `tanh`, `silu`  Those of disentanglement, importance weighting and patches: `strided`.
 
 `paper`, `slim` and `lean` want square pictures of 64 pixels.
 """
@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from torch import Tensor, nn
@@ -27,7 +28,7 @@ from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.kernels import wanted
 from mindseye.networks.dense import MLP, initialised
 from mindseye.networks.normalised import BatchNormELU, Block, StridedConv
-from mindseye.networks.strided import PlainDecoder, PlainEncoder, TanhDecoder, TanhEncoder
+from mindseye.networks.strided import FlatDecoder, FlatEncoder, PlainDecoder, PlainEncoder
 
 __all__ = [
     "NETWORKS",
@@ -205,7 +206,7 @@ class DenseDecoder(nn.Module):
 class ImageNetworks:
     """A matched encoder and decoder, and the sizes of the dense networks that go with them."""
 
-    encoder: Callable[[Shape, int], ConvEncoder | DenseEncoder | PlainEncoder | TanhEncoder]
+    encoder: Callable[[Shape, int], ConvEncoder | DenseEncoder | FlatEncoder | PlainEncoder]
     """Makes an encoder of pictures to flat `features` from (shape, width)."""
 
     decoder: Callable[[int, Shape, int], nn.Module]
@@ -244,7 +245,14 @@ NETWORKS: dict[str, ImageNetworks] = {
     "lean": ImageNetworks(_lean_encoder, FoldedDecoder, width=64, hidden=256, depth=2),
     "dense": ImageNetworks(DenseEncoder, DenseDecoder, width=512, hidden=512, depth=1),
     "plain": ImageNetworks(PlainEncoder, PlainDecoder, width=32, hidden=256, depth=0),
-    "tanh": ImageNetworks(TanhEncoder, TanhDecoder, width=200, hidden=200, depth=0),
+    "tanh": ImageNetworks(FlatEncoder, FlatDecoder, width=200, hidden=200, depth=0),
+    "silu": ImageNetworks(
+        partial(FlatEncoder, between=nn.SiLU),
+        partial(FlatDecoder, between=nn.SiLU),
+        width=200,
+        hidden=200,
+        depth=0,
+    ),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from mindseye.kernels import wanted
 
-__all__ = ["MLP", "ParallelMLP", "TanhMLP", "initialised", "truncated_normal"]
+__all__ = ["MLP", "GlorotMLP", "ParallelMLP", "initialised", "truncated_normal"]
 
 
 class MLP(nn.Sequential):
@@ -38,19 +38,20 @@ class MLP(nn.Sequential):
         return last(input)
 
 
-class TanhMLP(nn.Sequential):
+class GlorotMLP(nn.Sequential):
     """Linear layers with tanh between them, and none after the last, as Burda et al. (2016).
 
     Weights are uniform within the bounds of Glorot and Bengio (2010), biases zero.
 
     Arguments:
         sizes: Width of the input, of every hidden layer and of the output.
+        between: What stands between them instead of tanh.
     """
 
-    def __init__(self, sizes: Sequence[int]):
+    def __init__(self, sizes: Sequence[int], between: Callable[[], nn.Module] = nn.Tanh):
         layers: list[nn.Module] = []
         for width, following in pairwise(sizes):
-            layers += [_glorot(nn.Linear(width, following)), nn.Tanh()]
+            layers += [_glorot(nn.Linear(width, following)), between()]
         super().__init__(*layers[:-1])
 
     def forward(self, input: Tensor) -> Tensor:

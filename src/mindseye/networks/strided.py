@@ -1,9 +1,10 @@
-"""Plain networks between pictures of any size and vectors: strided convolutions and ReLU, or tanh.
+"""Plain networks between pictures of any size and vectors: strided convolutions, or dense layers.
 
 `plain`  Convolutions of 4 by 4 with stride 2 until a side is at most 4, then a dense layer, and the
          same way back. At 64 by 64 these are the networks that disentanglement is studied with
          (Locatello et al., 2019): 32, 32, 64 and 64 channels and 256 units.
 `tanh`   Two dense tanh layers of 200 units each way (Burda et al., 2016).
+`silu`   The same with SiLU, which does not end: for numbers that may be large, such as contrasts.
 
 References:
     Challenging Common Assumptions in the Unsupervised Learning of Disentangled Representations,
@@ -14,6 +15,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import torch
@@ -21,39 +23,48 @@ from torch import Tensor, nn
 from torch.nn.functional import conv2d, pixel_shuffle
 
 from mindseye.errors import UsageError
-from mindseye.networks.dense import TanhMLP
+from mindseye.networks.dense import GlorotMLP
 
-__all__ = ["PlainDecoder", "PlainEncoder", "TanhDecoder", "TanhEncoder"]
+__all__ = ["FlatDecoder", "FlatEncoder", "PlainDecoder", "PlainEncoder"]
 
 Shape = tuple[int, int, int]
 
 
-class TanhEncoder(nn.Sequential):
-    """Two dense tanh layers of the pixels.
+class FlatEncoder(nn.Sequential):
+    """Two dense layers of the pixels.
 
     Arguments:
         shape: Channels, height and width of a picture.
         width: Width of the layers.
+        between: What follows each of them.
     """
 
-    def __init__(self, shape: Shape, width: int):
-        super().__init__(nn.Flatten(), TanhMLP([math.prod(shape), width, width]), nn.Tanh())
+    def __init__(self, shape: Shape, width: int, between: Callable[[], nn.Module] = nn.Tanh):
+        mlp = GlorotMLP([math.prod(shape), width, width], between)
+        super().__init__(nn.Flatten(), mlp, between())
         self.features = width
 
 
-class TanhDecoder(nn.Module):
-    """Two dense tanh layers, then the pixels.
+class FlatDecoder(nn.Module):
+    """Two dense layers, then the pixels.
 
     Arguments:
         latent: Size of the latent vector.
         shape: Channels, height and width of a picture.
         width: Width of the layers.
+        between: What follows each of the two.
     """
 
-    def __init__(self, latent: int, shape: Shape, width: int):
+    def __init__(
+        self,
+        latent: int,
+        shape: Shape,
+        width: int,
+        between: Callable[[], nn.Module] = nn.Tanh,
+    ):
         super().__init__()
         self.shape = shape
-        self.mlp = TanhMLP([latent, width, width, math.prod(shape)])
+        self.mlp = GlorotMLP([latent, width, width, math.prod(shape)], between)
 
     def forward(self, z: Tensor) -> Tensor:
         """Map `(B, D)` to `(B, C, H, W)`."""

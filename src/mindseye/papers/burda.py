@@ -118,11 +118,11 @@ for _data in TRAINING_PICTURES:
                     )
                 )
 
-_PATCHES = Model("vae", "tanh", latent=50, likelihood="principal-normal")
+_PATCHES = Model("vae", "silu", latent=50, likelihood="principal-normal")
 _PATCH_SIZES = {
     "": replace(SIZES[""], steps=3_000_000),
-    "fast": replace(SIZES["fast"], learning_rate=1e-3, batch_size=500, steps=200_000),
-    "lean": replace(SIZES["lean"], learning_rate=1e-3),
+    "fast": replace(SIZES["fast"], batch_size=500, steps=200_000, precision="float32"),
+    "lean": SIZES["lean"],
     "tiny": SIZES["tiny"],
 }
 
