@@ -41,6 +41,14 @@ def test_every_series_has_a_strip_and_a_colour():
     assert rows[0] < rows[1]
 
 
+@pytest.mark.parametrize("count", [1, 50, 100, 392, 2000])
+def test_bars_however_many_end_where_the_grid_ends(count):
+    chart = bar_chart([Series("a", [1.0] * count)], "title", "axis")
+    (columns,) = painted(chart, COLOURS[0]).any(0).nonzero()
+    assert columns.min() == 96
+    assert columns.max() < chart.width - 16
+
+
 def test_points_stand_where_their_numbers_say():
     chart = point_chart([("a", 0.0, 0.0), ("b", 1.0, 2.0)], "title", ("x", "y"))
     inside = np.asarray(chart)[:, :560]

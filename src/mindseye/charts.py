@@ -210,7 +210,9 @@ def _strip(
     series: Series, colour: tuple[int, int, int], scale: _Scale, line: float | None
 ) -> Image.Image:
     """The bars of one series, the tallest first as they are given."""
-    width, height, wide = 760, 110, max(2, min(14, 640 // len(series.values)))
+    width, height, count = 760, 110, len(series.values)
+    across = min(14 * count, width - MARGIN - LEFT)
+    gap = 2 if across >= 4 * count else 1
     picture = Image.new("RGB", (width, height), GROUND)
     draw = ImageDraw.Draw(picture)
     top, base = 26, height - 8
@@ -223,9 +225,9 @@ def _strip(
             _write(picture, f"{tick:g}", (LEFT - 8, row - 9), anchor="ra")
             written = row
     for i, value in enumerate(series.values):
-        left = LEFT + i * wide
+        left, right = (LEFT + across * edge // count for edge in (i, i + 1))
         height_of = _between(base, top, scale.part(value))
-        draw.rectangle([left, height_of, left + wide - 2, base], colour)
+        draw.rectangle([left, height_of, max(left, right - gap), base], colour)
     if line is not None:
         row = _between(base, top, scale.part(line))
         draw.line([LEFT, row, width - MARGIN, row], fill=INK, width=1)
