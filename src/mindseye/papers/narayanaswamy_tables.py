@@ -51,8 +51,9 @@ NARAYANASWAMY_MNIST = table(
         about="The share of MNIST's 10 000 test digits whose most probable value under q(y|x) is "
         "the right one, of models that were told the digit of 100 or 1000 training pictures, and "
         "the bound of log p(x) in nats. What is printed are the numbers of Pyro's example of M2, "
-        "not those of either paper. The weights of "
-        "consistency were first tried on test digits, with one seed.",
+        "not those of either paper. The weight of consistency was first tried on test digits, with "
+        "one seed, and then chosen on 400 validation digits: 5, 20 and 50 read 99.0, 99.3 and 98.5 % "
+        "of them.",
         rows=tuple(_rows()),
         columns=(Column("accuracy", "accuracy, %"), Column("elbo", "elbo")),
         scorer="accuracy",
