@@ -365,3 +365,11 @@ def test_a_misspelt_recipe_gets_the_nearest():
 def test_recipes_can_be_made_in_python():
     mine = Recipe("mine/one", training=Training(steps=5), model=Model(networks="lean", latent=2))
     assert Recipe.from_json(mine.to_json()) == mine
+
+
+def test_a_warm_up_that_warms_nothing_up_is_refused():
+    with pytest.raises(UsageError, match="'vae' has no weight beta or capacity") as refused:
+        get_recipe("mnist/vae-tiny").with_settings({"beta_warmup": "10"})
+    assert "elbo" in (refused.value.hint or "")
+    warmed = get_recipe("dsprites/capacity-tiny").with_settings({"beta_warmup": "10"})
+    assert warmed.training.beta_warmup == 10

@@ -52,8 +52,8 @@ NARAYANASWAMY_MNIST = table(
         "the right one, of models that were told the digit of 100 or 1000 training pictures, and "
         "the bound of log p(x) in nats. What is printed are the numbers of Pyro's example of M2, "
         "not those of either paper. The weight of consistency was first tried on test digits, with "
-        "one seed, and then chosen on 400 validation digits: 5, 20 and 50 read 99.0, 99.3 and 98.5 % "
-        "of them.",
+        "one seed, and then chosen on 400 validation digits: with 5, 20 and 50 a model reads 99.0, "
+        "99.3 and 98.5 % of them.",
         rows=tuple(_rows()),
         columns=(Column("accuracy", "accuracy, %"), Column("elbo", "elbo")),
         scorer="accuracy",

@@ -106,6 +106,12 @@ class Recipe:
                 )
         for stage in self.stages:
             stage.check({k: v for k, v in self.weights.items() if k in stage.weights})
+        if self.training.beta_warmup and not any(_warmed(stage) for stage in self.stages):
+            raise UsageError(
+                f"`beta_warmup={self.training.beta_warmup}` warms nothing up: "
+                f"{listed(self.objectives)} has no weight beta or capacity.",
+                "Leave it out, or raise a bound that has one, such as elbo.",
+            )
 
     @property
     def stages(self) -> list[Objective]:
@@ -191,10 +197,14 @@ def _bound(
 ) -> Bound:
     """The bound of one stage; the warm-up multiplies its capacity, or else its β."""
     weights = stage.weights | {k: v for k, v in given.items() if k in stage.weights}
-    warmed = next((name for name in ("capacity", "beta") if name in weights), None)
-    if warmed:
+    if warmed := _warmed(stage):
         weights[warmed] *= beta
     return stage.function(model, batch.x, batch.y, **weights)
+
+
+def _warmed(stage: Objective) -> str | None:
+    """The weight that the warm-up multiplies, if there is one."""
+    return next((name for name in ("capacity", "beta") if name in stage.weights), None)
 
 
 def _objectives_of(kind: str) -> list[str]:
