@@ -20,6 +20,12 @@ def test_a_space_behind_a_sign_stays():
     assert text.paragraphs == [["IWAE, k = 50"]]
 
 
+def test_a_line_does_not_break_inside_an_equation():
+    (text,) = typeset(["second stage: IWAE, k = 50, then VAE"], 160, [13])
+    assert len(lines(text)) > 1
+    assert any("k = 50," in line for line in lines(text))
+
+
 def test_type_shrinks_before_a_word_is_broken():
     (large,) = typeset(["short"], 84, (13, 10))
     (small,) = typeset(["counterclockwise"], 84, (13, 10, 9, 8))

@@ -66,7 +66,8 @@ _PLAIN = str.maketrans(
     {"–": "-", "—": "-", "−": "-", "×": "x", "\t": " ", "\u00a0": " ", "→": "->", "←": "<-"}
     | {"α": "alpha", "β": "beta", "γ": "gamma"}
 )
-_PIECES = re.compile(r"[^\s=]*=\s*|[^\s=]+\s*")  # a line may break after a space or "="
+_PIECES = re.compile(r"[^\s=]+ = [^\s=]+\s*|[^\s=]*=\s*|[^\s=]+\s*")
+"""A line may break after a space or "=", but not around " = "."""
 _OTHER_FONTS = ("Arial Unicode.ttf", "NotoSansCJK-Regular.ttc", "DejaVuSans.ttf", "arial.ttf")
 
 
