@@ -11,10 +11,10 @@ from mindseye.errors import UsageError
 from mindseye.networks import MLP, NETWORKS, AttributeTower, ParallelMLP, SymbolTower
 from mindseye.networks.convolutional import (
     DCGANDecoder,
-    DenseDecoder,
     FoldedDecoder,
     _First,
     _Last,
+    get_networks,
 )
 from mindseye.networks.dense import initialised
 from mindseye.networks.normalised import BatchNormELU, Block, StridedConv
@@ -318,7 +318,7 @@ def test_every_pair_reads_and_draws_pictures(name, channels):
 
 def test_dense_networks_take_pictures_of_any_shape():
     shape = (1, 28, 20)
-    assert DenseDecoder(2, shape, 16)(torch.zeros(3, 2)).shape == (3, *shape)
+    assert get_networks("dense").decoder(2, shape, 16)(torch.zeros(3, 2)).shape == (3, *shape)
     assert NETWORKS["dense"].encoder(shape, 16)(torch.zeros(3, *shape)).shape == (3, 16)
 
 

@@ -26,7 +26,7 @@ from torch.nn.functional import pad
 
 from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.kernels import wanted
-from mindseye.networks.dense import MLP, initialised
+from mindseye.networks.dense import MLP, GlorotMLP, initialised
 from mindseye.networks.normalised import BatchNormELU, Block, StridedConv
 from mindseye.networks.strided import FlatDecoder, FlatEncoder, PlainDecoder, PlainEncoder
 
@@ -34,7 +34,6 @@ __all__ = [
     "NETWORKS",
     "ConvEncoder",
     "DCGANDecoder",
-    "DenseDecoder",
     "DenseEncoder",
     "FoldedDecoder",
     "ImageNetworks",
@@ -183,25 +182,6 @@ class FoldedDecoder(nn.Module):
         return self.layers(self.dense(z).view(len(z), -1, 4, 4))
 
 
-class DenseDecoder(nn.Module):
-    """Two dense layers and the pixels.
-
-    Arguments:
-        latent: Size of the latent vector.
-        shape: Channels, height and width of a picture.
-        width: Width of the hidden layers.
-    """
-
-    def __init__(self, latent: int, shape: Shape, width: int):
-        super().__init__()
-        self.shape = shape
-        self.mlp = MLP([latent, width, width, math.prod(shape)])
-
-    def forward(self, z: Tensor) -> Tensor:
-        """Map `(B, D)` to `(B, C, H, W)`."""
-        return self.mlp(z).view(len(z), *self.shape)
-
-
 @dataclass(frozen=True)
 class ImageNetworks:
     """A matched encoder and decoder, and the sizes of the dense networks that go with them."""
@@ -243,12 +223,14 @@ NETWORKS: dict[str, ImageNetworks] = {
     "paper": ImageNetworks(_paper_encoder, DCGANDecoder, width=1024, hidden=512, depth=4),
     "slim": ImageNetworks(_slim_encoder, DCGANDecoder, width=256, hidden=256, depth=2),
     "lean": ImageNetworks(_lean_encoder, FoldedDecoder, width=64, hidden=256, depth=2),
-    "dense": ImageNetworks(DenseEncoder, DenseDecoder, width=512, hidden=512, depth=1),
+    "dense": ImageNetworks(
+        DenseEncoder, partial(FlatDecoder, layers=MLP), width=512, hidden=512, depth=1
+    ),
     "plain": ImageNetworks(PlainEncoder, PlainDecoder, width=32, hidden=256, depth=0),
     "tanh": ImageNetworks(FlatEncoder, FlatDecoder, width=200, hidden=200, depth=0),
     "silu": ImageNetworks(
         partial(FlatEncoder, between=nn.SiLU),
-        partial(FlatDecoder, between=nn.SiLU),
+        partial(FlatDecoder, layers=partial(GlorotMLP, between=nn.SiLU)),
         width=200,
         hidden=200,
         depth=0,

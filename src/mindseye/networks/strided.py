@@ -15,7 +15,7 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import torch
@@ -52,7 +52,7 @@ class FlatDecoder(nn.Module):
         latent: Size of the latent vector.
         shape: Channels, height and width of a picture.
         width: Width of the layers.
-        between: What follows each of the two.
+        layers: Makes the layers of their widths.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class FlatDecoder(nn.Module):
         latent: int,
         shape: Shape,
         width: int,
-        between: Callable[[], nn.Module] = nn.Tanh,
+        layers: Callable[[Sequence[int]], nn.Module] = GlorotMLP,
     ):
         super().__init__()
         self.shape = shape
-        self.mlp = GlorotMLP([latent, width, width, math.prod(shape)], between)
+        self.mlp = layers([latent, width, width, math.prod(shape)])
 
     def forward(self, z: Tensor) -> Tensor:
         """Map `(B, D)` to `(B, C, H, W)`."""
