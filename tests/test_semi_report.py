@@ -9,12 +9,13 @@ from mindseye.concepts import Attribute, Vocabulary
 from mindseye.data import Batch
 from mindseye.errors import UsageError
 from mindseye.evaluation.semi import evaluate_semi, semi_report
+from mindseye.explore import recast
 from mindseye.labels import Labels
 from mindseye.models import SemiVAE
 from mindseye.objectives.dgm import semi_dgm
 from mindseye.papers import get_recipe, get_table
 from mindseye.reproduction import make_ledger_plan, reproduce_ledger
-from mindseye.runs import Run, create
+from mindseye.runs import Run, create, load
 from mindseye.studio.shelf import shelf_of
 
 SETTINGS = {"source": "digits", "steps": "6", "log_every": "3"}
@@ -159,6 +160,22 @@ def test_every_row_has_its_accuracy_in_percent(made):
         assert 0 <= entry["ours"]["accuracy"]["mean"] <= 100
         assert entry["ours"]["elbo"]["mean"] < 0
     assert "accuracy, %, printed" in (folder / "narayanaswamy-mnist.md").read_text()
+
+
+def test_a_recast_picture_keeps_its_manner_and_takes_the_description(run):
+    mind, model = run.mind(), run.model()
+    x = run.recipe.data.open("test").examples(torch.arange(3)).x
+    drawn = recast(mind, x, [f"digit={d}" for d in range(10)])
+    manner = model.q_xy(x, Labels.full(model.q_y_given_x(x).mode)).mean
+    for digit in (0, 7):
+        said = model.p_x(manner, Labels.full(torch.full((3, 1), digit))).mean
+        assert torch.allclose(drawn[digit], said, atol=1e-5)
+    assert not torch.allclose(drawn[0], drawn[7], atol=1e-4)
+
+
+def test_only_a_model_with_manners_recasts():
+    with pytest.raises(UsageError, match="only a semi-supervised model"):
+        recast(load("mnist-a"), torch.zeros(1, 1, 64, 64), ["digit=4"])
 
 
 def test_the_pictures_are_drawn(made):

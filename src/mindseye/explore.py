@@ -18,6 +18,7 @@ from mindseye.data import Batch
 from mindseye.distributions import Attributes
 from mindseye.errors import UsageError
 from mindseye.imagine import Mind, Query
+from mindseye.models import Described
 from mindseye.randomness import keys_of_each, normals
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "openness",
     "plane",
     "prior_draws",
+    "recast",
     "telling",
     "traversals",
     "way",
@@ -317,6 +319,21 @@ def nearest(latent: Tensor, among: Tensor, count: int = 8) -> Sequence[tuple[int
     """Which of some latents `(N, D)` are nearest to one `(D,)`, and how far."""
     found = (among - latent).norm(dim=1).topk(min(count, len(among)), largest=False)
     return list(zip(found.indices.tolist(), found.values.tolist(), strict=True))
+
+
+def recast(mind: Mind, pictures: Tensor, descriptions: Sequence[str]) -> Tensor:
+    """Pictures `(N, C, H, W)` in their own manner under each description, `(V, N, C, H, W)`.
+
+    The model is one whose latent is a description beside a manner, a semi-supervised one.
+    """
+    if not isinstance(mind.model, Described):
+        raise UsageError("only a semi-supervised model has a manner apart from its descriptions.")
+    words = mind.model.words
+    manners = mind.read(pictures).mean[:, words:]
+    said = [
+        mind.belief(each).mean.flatten()[:words].expand(len(pictures), -1) for each in descriptions
+    ]
+    return torch.stack([mind.expected(torch.cat([each, manners], -1)) for each in said])
 
 
 def latents_of(mind: Mind, batch: Batch) -> Tensor:

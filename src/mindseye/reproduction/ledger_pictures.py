@@ -11,7 +11,7 @@ from torch import Tensor
 from mindseye.charts import Series, bar_chart, cloud_chart, point_chart
 from mindseye.data import Batch
 from mindseye.data.bsds import seen
-from mindseye.explore import latents_of
+from mindseye.explore import latents_of, recast
 from mindseye.files import read_json
 from mindseye.metrics.likelihood import ACTIVE
 from mindseye.reproduction.disentanglement_pictures import information, traversed, votes
@@ -112,13 +112,10 @@ def _classes(
     """By the model of the last row: a row for every value of the first attribute."""
     label, run = runs[-1]
     mind, x = _mind(run, device), _held_out(run, data, n).x
-    attribute, said = mind.vocabulary.attributes[0], getattr(mind.model, "words", 0)
-    manners = mind.read(x).mean[:, said:]
+    attribute = mind.vocabulary.attributes[0]
+    drawn = recast(mind, x, [f"{attribute.name}={value}" for value in attribute.values])
     rows = [("read from", x.numpy(), None, None)]
-    for value in attribute.values:
-        words = mind.belief(f"{attribute.name}={value}").mean.flatten()[:said]
-        drawn = mind.expected(torch.cat([words.expand(len(x), -1), manners], -1))
-        rows.append((value, drawn.cpu().numpy(), None, None))
+    rows += [(v, p.cpu().numpy(), None, None) for v, p in zip(attribute.values, drawn, strict=True)]
     sheet = row_sheet(rows, title=f"{label}: one manner a column", scale=2)
     caption = (
         "The manner z of every test picture above, and what it looks like with each description: "
