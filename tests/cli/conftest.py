@@ -7,6 +7,8 @@ import pytest
 
 from mindseye import cli
 from mindseye.evaluation import imagination
+from mindseye.papers import get_recipe
+from mindseye.runs import Run, create
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +34,19 @@ def mindseye(monkeypatch, capsys):
         return code, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture(scope="session")
+def briefly_trained(tmp_path_factory):
+    """A run of a recipe, of six steps on the built-in digits."""
+
+    def train(recipe: str) -> Run:
+        settings = {"source": "digits", "steps": "6", "log_every": "3"}
+        made = create(get_recipe(recipe).with_settings(settings), tmp_path_factory.mktemp("runs"))
+        list(made.train())
+        return made
+
+    return train
 
 
 @pytest.fixture

@@ -4,17 +4,12 @@ import json
 
 import pytest
 
-from mindseye.papers import get_recipe
-from mindseye.runs import Run, create
+from mindseye.runs import Run
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory) -> Run:
-    settings = {"source": "digits", "steps": "6", "log_every": "3"}
-    recipe = get_recipe("mnist/m2-tiny").with_settings(settings)
-    made = create(recipe, tmp_path_factory.mktemp("runs"))
-    list(made.train())
-    return made
+def run(briefly_trained) -> Run:
+    return briefly_trained("mnist/m2-tiny")
 
 
 def test_evaluate_reads_the_pictures_of_a_part(mindseye, run):
