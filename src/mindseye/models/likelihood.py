@@ -35,16 +35,16 @@ LIKELIHOODS = ["bernoulli", *_NAMES, *(f"{name}-shared" for name in _NAMES)]
 LEAST, MOST = -7.0, 5.0
 """Ends of the log deviations of pixels, in their unit: finer than grey levels, and beyond use."""
 
-
-STRAIGHT = 1 / 3
-"""Up to about here a component, whose deviation is 1, is read as it is."""
+STEEP = 3.0
+"""How a network reads components of deviation 1: so many times what they are, if they are small."""
 
 
 class Likelihood(nn.Module):
     """p(x|z) from what a decoder gives.
 
     Pixels that are not bits have a unit of their own, their spread over the data: networks read and
-    write multiples of it. Along principal components every component has its own.
+    write multiples of it. Along principal components every component has its own, and large ones,
+    which are many times as large as most, are read by their logarithm.
 
     Arguments:
         kind: One of `LIKELIHOODS`.
@@ -95,9 +95,9 @@ class Likelihood(nn.Module):
         return kind(self.unit * loc, log_scale + self.unit.log())
 
     def read(self, x: Tensor) -> Tensor:
-        """Pictures as networks read them; components, whose tails are long, by their logarithm."""
+        """Pictures as networks read them."""
         if self.axes:
-            return torch.asinh(self.axes.components(x) / STRAIGHT)
+            return torch.asinh(STEEP * self.axes.components(x))
         return x if self.unit is None else x / self.unit
 
     @torch.no_grad()
