@@ -111,6 +111,8 @@ def test_betas_from_json_become_a_tuple():
         ({"checkpoint_every": 0}, r"`checkpoint_every` \(=0\) must be"),
         ({"warmup": -1}, r"`warmup` \(=-1\) must be a whole number of at least 0"),
         ({"beta_warmup": -1}, r"`beta_warmup` \(=-1\) must be"),
+        ({"cooling": -1}, r"`cooling` \(=-1\) must be"),
+        ({"heat": 0.5}, r"`heat` \(=0.5\) must be a number of at least 1"),
         ({"learning_rate": 0.0}, r"`learning_rate` \(=0.0\) must be a number above 0"),
         ({"learning_rate": math.nan}, r"`learning_rate` \(=nan\) must be a number above 0"),
         ({"learning_rate": "fast"}, r"`learning_rate` \(='fast'\) must be a number above 0"),
@@ -129,3 +131,18 @@ def test_betas_from_json_become_a_tuple():
 def test_an_option_that_cannot_be_meant_is_named(options, message):
     with pytest.raises(UsageError, match=message):
         Training(**options)
+
+
+def test_heat_falls_to_one_by_the_same_factor_at_every_step():
+    options = Training(steps=100, cooling=50)
+    found = [options.beta(step) for step in range(60)]
+    assert found[0] == 400.0
+    assert found[25] == pytest.approx(20.0)
+    assert set(found[50:]) == {1.0}
+    factors = [b / a for a, b in pairwise(found[:51])]
+    assert factors == pytest.approx([400 ** (-1 / 50)] * 50)
+
+
+def test_what_is_warmed_up_is_not_cooled():
+    with pytest.raises(UsageError, match="`beta_warmup=5` raises what `cooling=10` lowers"):
+        Training(cooling=10, beta_warmup=5)

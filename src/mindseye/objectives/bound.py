@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-__all__ = ["Bound"]
+__all__ = ["DIVERGENCE", "Bound"]
+
+DIVERGENCE = "kl_qx_p"
+"""The term that is the divergence of what is believed of a picture from the prior."""
 
 
 class Bound(NamedTuple):
@@ -20,3 +23,13 @@ class Bound(NamedTuple):
 
     terms: dict[str, Tensor]
     """What it is made of, by name, each `(B,)`: `log_px_qxy` is log p(x|z) under q(z|x,y)."""
+
+    def heated(self, heat: Tensor | float) -> Bound:
+        """The same less `heat - 1` times the divergence of q(z|x) from the prior.
+
+        >>> import torch
+        >>> log_px, kl = torch.tensor([-10.0]), torch.tensor([2.0])
+        >>> Bound(log_px - 4 * kl, {"log_px_qx": log_px, "kl_qx_p": kl}).heated(5.0).value
+        tensor([-26.])
+        """
+        return Bound(self.value - (heat - 1) * self.terms[DIVERGENCE], self.terms)

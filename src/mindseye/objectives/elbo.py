@@ -36,7 +36,7 @@ from mindseye.streams import side_by_side
 __all__ = ["bound_under", "image_elbo", "joint_elbo", "words_elbo"]
 
 
-@objective("elbo", fits="q_x", cite="kingma2014 higgins2017", trains="joint vae factor")
+@objective("elbo", fits="q_x", cite="kingma2014 higgins2017", trains="joint vae factor", cools=True)
 def image_elbo(
     vae: JointModel, x: Tensor, y: Any = None, *, lam: float = 1.0, beta: float = 1.0
 ) -> Bound:

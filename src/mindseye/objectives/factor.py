@@ -41,7 +41,7 @@ from mindseye.objectives.surgery import PictureModel
 __all__ = ["factor", "shuffled"]
 
 
-@objective("factor", fits="q_x", cite="kim2018", trains="factor")
+@objective("factor", fits="q_x", cite="kim2018", trains="factor", cools=True)
 def factor(
     vae: PictureModel, x: Tensor, y: Any = None, *, beta: float = 1.0, gamma: float = 35.0
 ) -> Bound:

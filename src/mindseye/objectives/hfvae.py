@@ -44,7 +44,7 @@ from mindseye.objectives.surgery import PictureModel, Split, stratified, taken_a
 __all__ = ["hfvae", "hfvae_mws"]
 
 
-@objective("hfvae", fits="q_x", cite="esmaeili2018", trains="joint vae")
+@objective("hfvae", fits="q_x", cite="esmaeili2018", trains="joint vae", cools=True)
 def hfvae(
     vae: PictureModel,
     x: Tensor,
@@ -68,11 +68,11 @@ def hfvae(
         groups: How many groups the dimensions are in, side by side and as equal as they can be.
         size: The number of training pictures, N; that of dSprites if nothing is said.
     """
-    log_px, split = taken_apart(vae, x, size, stratified, groups)
-    return _weighed(log_px, split, alpha, beta, gamma)
+    log_px, kl, split = taken_apart(vae, x, size, stratified, groups)
+    return _weighed(log_px, kl, split, alpha, beta, gamma)
 
 
-@objective("hfvae-mws", fits="q_x", cite="esmaeili2018 chen2018", trains="joint vae")
+@objective("hfvae-mws", fits="q_x", cite="esmaeili2018 chen2018", trains="joint vae", cools=True)
 def hfvae_mws(
     vae: PictureModel,
     x: Tensor,
@@ -85,16 +85,19 @@ def hfvae_mws(
     size: float = 737_280.0,
 ) -> Bound:
     """HFVAE with minibatch-weighted sampling; everything else is as in `hfvae`."""
-    log_px, split = taken_apart(vae, x, size, weighted, groups)
-    return _weighed(log_px, split, alpha, beta, gamma)
+    log_px, kl, split = taken_apart(vae, x, size, weighted, groups)
+    return _weighed(log_px, kl, split, alpha, beta, gamma)
 
 
-def _weighed(log_px: Tensor, split: Split, alpha: float, beta: float, gamma: float) -> Bound:
+def _weighed(
+    log_px: Tensor, kl: Tensor, split: Split, alpha: float, beta: float, gamma: float
+) -> Bound:
     """The likelihood less the weighted parts of the divergence."""
     correlations = beta * split.between + gamma * split.within
     penalty = alpha * split.mutual_information + correlations + split.dimension_kl
     terms = {
         "log_px_qx": log_px,
+        "kl_qx_p": kl,
         "mutual_information": split.mutual_information,
         "correlation_between": split.between,
         "correlation_within": split.within,

@@ -28,6 +28,8 @@ class Objective:
     """BibTeX keys."""
     trains: tuple[str, ...]
     """Which kinds of models it trains."""
+    cools: bool = False
+    """Whether its divergence can be made heavier at first: it names it, as `bound.DIVERGENCE`."""
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -50,12 +52,20 @@ class Objective:
 OBJECTIVES: dict[str, Objective] = {}
 
 
-def objective(name: str, *, fits: str, cite: str, trains: str = "joint") -> Callable[[F], F]:
+def objective(
+    name: str, *, fits: str, cite: str, trains: str = "joint", cools: bool = False
+) -> Callable[[F], F]:
     """Register a function of a model and a batch as an objective."""
 
     def register(function: F) -> F:
-        words = (tuple(text.split()) for text in (cite, trains))
-        OBJECTIVES[name] = Objective(name, function, frozenset(fits.split()), *words)
+        OBJECTIVES[name] = Objective(
+            name,
+            function,
+            frozenset(fits.split()),
+            tuple(cite.split()),
+            tuple(trains.split()),
+            cools,
+        )
         return function
 
     return register

@@ -46,7 +46,7 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
-from torch.distributions import Distribution, Normal
+from torch.distributions import Distribution, Normal, kl_divergence
 
 from mindseye.errors import UsageError
 from mindseye.randomness import keys, normals, uniforms
@@ -144,11 +144,12 @@ def weighted(batch: int, size: float) -> Weights:
 
 def taken_apart(
     vae: PictureModel, x: Tensor, size: float, estimator: Estimator, groups: float = 1
-) -> tuple[Tensor, Split]:
-    """One draw of log p(x|z) for every picture, and the parts of its divergence, each `(B,)`."""
+) -> tuple[Tensor, Tensor, Split]:
+    """Of one draw for every picture log p(x|z), the exact divergence, and its parts at the draw."""
     q = vae.q_x(x)
     z = q.rsample()
-    return vae.p_x(z).log_prob(x), split_batch(q, vae.prior, z, size, estimator, groups)
+    split = split_batch(q, vae.prior, z, size, estimator, groups)
+    return vae.p_x(z).log_prob(x), kl_divergence(q, vae.prior), split
 
 
 def split_batch(

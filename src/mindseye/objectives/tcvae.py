@@ -40,7 +40,7 @@ from mindseye.objectives.surgery import PictureModel, Split, stratified, taken_a
 __all__ = ["tcvae", "tcvae_mws"]
 
 
-@objective("tcvae", fits="q_x", cite="chen2018 esmaeili2018", trains="joint vae")
+@objective("tcvae", fits="q_x", cite="chen2018 esmaeili2018", trains="joint vae", cools=True)
 def tcvae(
     vae: PictureModel,
     x: Tensor,
@@ -62,11 +62,11 @@ def tcvae(
         gamma: The weight of the dimensions' divergences.
         size: The number of training pictures, N; that of dSprites if nothing is said.
     """
-    log_px, split = taken_apart(vae, x, size, stratified)
-    return _weighed(log_px, split, alpha, beta, gamma)
+    log_px, kl, split = taken_apart(vae, x, size, stratified)
+    return _weighed(log_px, kl, split, alpha, beta, gamma)
 
 
-@objective("tcvae-mws", fits="q_x", cite="chen2018", trains="joint vae")
+@objective("tcvae-mws", fits="q_x", cite="chen2018", trains="joint vae", cools=True)
 def tcvae_mws(
     vae: PictureModel,
     x: Tensor,
@@ -78,16 +78,19 @@ def tcvae_mws(
     size: float = 737_280.0,
 ) -> Bound:
     """β-TCVAE with minibatch-weighted sampling; everything else is as in `tcvae`."""
-    log_px, split = taken_apart(vae, x, size, weighted)
-    return _weighed(log_px, split, alpha, beta, gamma)
+    log_px, kl, split = taken_apart(vae, x, size, weighted)
+    return _weighed(log_px, kl, split, alpha, beta, gamma)
 
 
-def _weighed(log_px: Tensor, split: Split, alpha: float, beta: float, gamma: float) -> Bound:
+def _weighed(
+    log_px: Tensor, kl: Tensor, split: Split, alpha: float, beta: float, gamma: float
+) -> Bound:
     """The likelihood less the weighted parts of the divergence."""
     information, correlation = split.mutual_information, split.total_correlation
     penalty = alpha * information + beta * correlation + gamma * split.dimension_kl
     terms = {
         "log_px_qx": log_px,
+        "kl_qx_p": kl,
         "mutual_information": information,
         "total_correlation": correlation,
         "dimension_kl": split.dimension_kl,

@@ -123,7 +123,7 @@ for _data in TRAINING_PICTURES:
 _PATCHES = Model("vae", "silu", latent=50, likelihood="principal-normal")
 _PATCH_SIZES = {
     "": replace(SIZES[""], steps=3_000_000),
-    "fast": replace(SIZES["fast"], batch_size=500, steps=200_000, precision="float32"),
+    "fast": replace(SIZES["fast"], batch_size=500, steps=60_000, precision="float32"),
     "lean": SIZES["lean"],
     "tiny": SIZES["tiny"],
 }

@@ -112,6 +112,12 @@ class Recipe:
                 f"{listed(self.objectives)} has no weight beta or capacity.",
                 "Leave it out, or raise a bound that has one, such as elbo.",
             )
+        if self.training.cooling and not all(stage.cools for stage in self.stages):
+            able = [name for name, stage in OBJECTIVES.items() if stage.cools]
+            raise UsageError(
+                f"`cooling={self.training.cooling}` cannot cool {listed(self.objectives)}.",
+                f"It cools {listed(able)}.",
+            )
 
     @property
     def stages(self) -> list[Objective]:
@@ -133,8 +139,11 @@ class Recipe:
     @property
     def digest(self) -> str:
         """Twelve hexadecimal digits that tell two recipes apart."""
-        same = Recipe.from_json(self.to_json())  # a weight of 10 is one of 10.0
-        return hashlib.sha256(json.dumps(same.to_json(), sort_keys=True).encode()).hexdigest()[:12]
+        facts = Recipe.from_json(self.to_json()).to_json()  # a weight of 10 is one of 10.0
+        for name, nothing in _LATER.items():  # runs from before keep theirs
+            if facts["training"][name] == nothing:
+                del facts["training"][name]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
     def build(self) -> nn.Module:
         """A fresh model of this recipe."""
@@ -150,7 +159,8 @@ class Recipe:
     @property
     def bounds(self) -> list[Callable[[nn.Module, Batch, Any], Bound]]:
         """The bound of every stage, as a function of a model, a batch and the warm-up of β."""
-        return [partial(_bound, stage, self.weights) for stage in self.stages]
+        bound = _heated if self.training.cooling else _warmed_up
+        return [partial(bound, stage, self.weights) for stage in self.stages]
 
     def with_settings(self, settings: Mapping[str, str]) -> Recipe:
         """The recipe with some fields changed, given as text: `{"steps": "200", "lam": "10"}`.
@@ -175,6 +185,9 @@ class Recipe:
 
 RECIPES: dict[str, Recipe] = {}
 
+_LATER = {"cooling": 0, "heat": 400.0}
+"""Options of training that came after the first runs, and what they are if nothing is said."""
+
 
 def recipe(made: Recipe) -> Recipe:
     """Register a recipe under its name."""
@@ -192,13 +205,25 @@ def get_recipe(name: str) -> Recipe:
     return RECIPES[name]
 
 
-def _bound(
+def _warmed_up(
     stage: Objective, given: Mapping[str, float], model: nn.Module, batch: Batch, beta: Any
 ) -> Bound:
     """The bound of one stage; the warm-up multiplies its capacity, or else its β."""
-    weights = stage.weights | {k: v for k, v in given.items() if k in stage.weights}
     if warmed := _warmed(stage):
-        weights[warmed] *= beta
+        given = {**given, warmed: {**stage.weights, **given}[warmed] * beta}
+    return _bound(stage, given, model, batch)
+
+
+def _heated(
+    stage: Objective, given: Mapping[str, float], model: nn.Module, batch: Batch, heat: Any
+) -> Bound:
+    """The bound of one stage, its divergence that much heavier."""
+    return _bound(stage, given, model, batch).heated(heat)
+
+
+def _bound(stage: Objective, given: Mapping[str, Any], model: nn.Module, batch: Batch) -> Bound:
+    """The bound of one stage, by those of the weights that are its own."""
+    weights = stage.weights | {k: v for k, v in given.items() if k in stage.weights}
     return stage.function(model, batch.x, batch.y, **weights)
 
 

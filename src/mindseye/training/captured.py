@@ -148,7 +148,7 @@ class Captured:
 
     def update(self, bound: BoundOf, batch: Any, k: int, table: Tensor) -> Tensor:
         """Step k of a graph; returns what a capture puts into the table later."""
-        beta = self.controls[k, 1] if self.options.beta_warmup else 1.0
+        beta = self.controls[k, 1] if self.options.weighs else 1.0
         kept: list[Tensor] = []  # until the step is over; see `_keeping`
         with fused(), self._rounding(), _keeping(kept):
             found = bound(self.model, batch, beta)

@@ -20,6 +20,7 @@ __all__ = [
     "PATIENCE",
     "Training",
     "constant",
+    "cooled",
     "cosine",
     "halving",
     "powers",
@@ -45,6 +46,15 @@ def warmup(step: int, over: int) -> float:
     [0.0, 0.25, 1.0, 1.0]
     """
     return 1.0 if step >= over else step / over
+
+
+def cooled(step: int, heat: float, over: int) -> float:
+    """Fall from `heat` at step 0 to 1 at step `over`, by the same factor at every step.
+
+    >>> [round(cooled(step, heat=100.0, over=4), 6) for step in (0, 2, 3, 4, 9)]
+    [100.0, 10.0, 3.162278, 1.0, 1.0]
+    """
+    return 1.0 if step >= over else heat ** (1 - step / over)
 
 
 def cosine(step: int, steps: int, floor: float = 0.0) -> float:
@@ -104,6 +114,12 @@ class Training:
     beta_warmup: int = 0
     """Steps over which the weight of the KL term rises from 0 to 1; 0 for none."""
 
+    cooling: int = 0
+    """Steps over which the KL term has a further weight that falls from `heat` - 1 to 0."""
+
+    heat: float = 400.0
+    """Where the cooling starts: at 400 a model of binary pictures still says nothing."""
+
     clip: float = 0.0
     """Largest norm of the gradient, longer ones are scaled down to it; 0 for none."""
 
@@ -137,12 +153,13 @@ class Training:
     def __post_init__(self):
         for name in ("steps", "batch_size", "log_every", "checkpoint_every"):
             self._expect(name, "a whole number of at least 1", lambda x: type(x) is int and x >= 1)
-        for name in ("warmup", "beta_warmup"):
+        for name in ("warmup", "beta_warmup", "cooling"):
             self._expect(name, "a whole number of at least 0", lambda x: type(x) is int and x >= 0)
         for name in ("learning_rate", "adam_eps"):
             self._expect(name, "a number above 0", lambda x: 0 < x < math.inf)
         for name in ("clip", "weight_decay"):
             self._expect(name, "a number of at least 0", lambda x: 0 <= x < math.inf)
+        self._expect("heat", "a number of at least 1", lambda x: 1 <= x < math.inf)
         self._expect("ema", "a number of at least 0 and below 1", lambda x: 0 <= x < 1)
         for name in ("adam_betas", "opponent_betas"):
             self._expect(name, "two numbers of at least 0 and below 1", _two_decays)
@@ -151,6 +168,11 @@ class Training:
         self._expect("precision", listed(_PRECISIONS), lambda x: x in _PRECISIONS)
         for name in ("adam_betas", "opponent_betas"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.cooling and self.beta_warmup:
+            raise UsageError(
+                f"`beta_warmup={self.beta_warmup}` raises what `cooling={self.cooling}` lowers.",
+                "Leave one of them out.",
+            )
 
     def rate(self, step: int) -> float:
         """The learning rate of a step; the last step of the warm-up has the full one."""
@@ -160,8 +182,13 @@ class Training:
         return self.learning_rate * warmup(step + 1, self.warmup) * after
 
     def beta(self, step: int) -> float:
-        """The weight of the KL term at a step."""
-        return warmup(step, self.beta_warmup)
+        """The weight of the KL term at a step, or the heat while it cools."""
+        return warmup(step, self.beta_warmup) * cooled(step, self.heat, self.cooling)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the weight of the KL term is another at some step than at the last."""
+        return bool(self.beta_warmup or self.cooling)
 
     def decay(self, step: int) -> float:
         """The decay of the moving average at a step: the first weights are forgotten quickly."""
