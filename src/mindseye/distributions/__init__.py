@@ -4,9 +4,9 @@ from mindseye.distributions.attributes import Attributes
 from mindseye.distributions.chain import Chain, Latents
 from mindseye.distributions.normal import detached, diagonal_normal, standard_normal
 from mindseye.distributions.pixels import (
+    ComponentNormal,
     NormalPixels,
     Pixels,
-    PrincipalNormal,
     QuantisedLogistic,
     QuantisedNormal,
 )
@@ -16,10 +16,10 @@ from mindseye.distributions.symbols import moment_matched
 __all__ = [
     "Attributes",
     "Chain",
+    "ComponentNormal",
     "Latents",
     "NormalPixels",
     "Pixels",
-    "PrincipalNormal",
     "ProductOfExperts",
     "QuantisedLogistic",
     "QuantisedNormal",

@@ -4,13 +4,14 @@ r"""What a decoder says about pixels: $p(x \mid z) = \prod_i p(x_i \mid z)$ in f
 |---------------------|-----------------------------|---------------------------------------|
 | `Pixels`            | 0 or 1                      | log odds                              |
 | `NormalPixels`      | any number                  | mean, log standard deviation          |
-| `PrincipalNormal`   | any number                  | the same of every principal component |
+| `ComponentNormal`   | any number                  | the same of every component           |
 | `QuantisedNormal`   | one of $n$ levels in [0, 1] | mean, log standard deviation          |
 | `QuantisedLogistic` | one of $n$ levels in [0, 1] | mean, log scale                       |
 
 A quantised likelihood is the mass that a density puts on the interval around a level; the first
 and the last interval have no outer end. So it is a probability, in nats a picture of $n$ levels,
-and comparable between models. Log-likelihoods are sums over the last three dimensions, in float32.
+and comparable between models. Components are those along `axes`. Log-likelihoods are sums over the
+last three dimensions, in float32.
 
 References:
     PixelCNN++, Salimans et al., 2017
@@ -22,20 +23,20 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributions import Bernoulli, Distribution, Independent, Normal
 from torch.nn.functional import logsigmoid
 from torch.types import _size
 
+from mindseye.distributions.axes import Axes
 from mindseye.distributions.normal import ONE
 from mindseye.kernels import wanted
 
 __all__ = [
     "LEVELS",
-    "Axes",
+    "ComponentNormal",
     "NormalPixels",
     "Pixels",
-    "PrincipalNormal",
     "QuantisedLogistic",
     "QuantisedNormal",
 ]
@@ -81,68 +82,13 @@ class NormalPixels(Independent):
         return self.mean + self.stddev * noise
 
 
-class Axes(nn.Module):
-    r"""The principal components of pictures, $x = \mu + U \Lambda^{1/2} c$.
-
-    Those of pictures that are alike in the mean have components $c$ of variance 1 that are not
-    correlated, however unequal their spreads in $x$: the fine ones count as much as the coarse.
-    They are found in float64: the finest are thousands of times finer than a pixel's spread.
-
-    Arguments:
-        shape: Channels, height and width of a picture.
-    """
-
-    centre: Tensor
-    directions: Tensor
-    deviations: Tensor
-
-    def __init__(self, shape: tuple[int, int, int]):
-        super().__init__()
-        numbers = math.prod(shape)
-        self.register_buffer("centre", torch.zeros(numbers))
-        self.register_buffer("directions", torch.eye(numbers))
-        self.register_buffer("deviations", torch.ones(numbers))
-
-    @torch.no_grad()
-    def turn(self, mean: Tensor, some: Tensor | None) -> None:
-        """Lay the axes through some pictures `(N, C, H, W)` around their mean `(C, H, W)`."""
-        self.centre.copy_(mean.flatten())
-        if some is None:
-            return
-        apart = some.flatten(1).double() - self.centre.double()
-        variances, directions = torch.linalg.eigh(apart.T @ apart / len(apart))
-        deviations = variances.clamp_min(0).sqrt()
-        self.directions.copy_(directions)
-        self.deviations.copy_(deviations.clamp_min(FLATTEST * deviations.max()))
-
-    def components(self, x: Tensor) -> Tensor:
-        """The components of pictures `(..., C, H, W)`, in the same shape."""
-        apart = x.flatten(-3).double() - self.centre.double()
-        return (apart @ self.directions.double() / self.deviations).to(x).view(x.shape)
-
-    def picture(self, components: Tensor) -> Tensor:
-        """The pictures of components `(..., C, H, W)`, in the same shape."""
-        along = components.flatten(-3).double() * self.deviations
-        x = along @ self.directions.double().T + self.centre
-        return x.to(components).view(components.shape)
-
-    @property
-    def log_volume(self) -> Tensor:
-        """How much smaller densities of pictures are than densities of their components."""
-        return self.deviations.log().sum()
-
-
-FLATTEST = 1e-4
-"""No axis is shorter, in parts of the longest: where pictures do not vary there is no density."""
-
-
-class PrincipalNormal(Distribution):
-    """Pictures whose principal components are normals, each of its own.
+class ComponentNormal(Distribution):
+    """Pictures whose components along some axes are normals, each of its own.
 
     Arguments:
         loc: Means of the components, `(..., C, H, W)`.
         log_scale: Logarithms of their standard deviations, of a shape that expands to it.
-        axes: The components.
+        axes: What the components are.
     """
 
     has_rsample = False

@@ -9,13 +9,13 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from mindseye.distributions import (
+    ComponentNormal,
     NormalPixels,
     Pixels,
-    PrincipalNormal,
     QuantisedLogistic,
     QuantisedNormal,
 )
-from mindseye.distributions.pixels import Axes
+from mindseye.distributions.axes import Axes, LearntAxes
 from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.kernels import wanted
 
@@ -28,7 +28,11 @@ _SCALED: dict[str, Callable[[Tensor, Tensor], Distribution]] = {
     "quantised-normal": QuantisedNormal,
     "quantised-logistic": QuantisedLogistic,
 }
-_NAMES = [*_SCALED, "principal-normal"]
+_ALONG: dict[str, Callable[[Shape], Axes]] = {
+    "principal-normal": Axes,
+    "independent-normal": LearntAxes,
+}
+_NAMES = [*_SCALED, *_ALONG]
 LIKELIHOODS = ["bernoulli", *_NAMES, *(f"{name}-shared" for name in _NAMES)]
 """What a pixel may be; a shared deviation is one number a pixel for all pictures."""
 
@@ -43,8 +47,8 @@ class Likelihood(nn.Module):
     """p(x|z) from what a decoder gives.
 
     Pixels that are not bits have a unit of their own, their spread over the data: networks read and
-    write multiples of it. Along principal components every component has its own, and large ones,
-    which are many times as large as most, are read by their logarithm.
+    write multiples of it. Along axes every component has its own. What is read are the principal
+    components, the large ones, which are many times as large as most, by their logarithm.
 
     Arguments:
         kind: One of `LIKELIHOODS`.
@@ -64,7 +68,8 @@ class Likelihood(nn.Module):
         shared = kind.endswith("-shared")
         self.per_pixel = 1 if kind == "bernoulli" or shared else 2
         self.log_scale = nn.Parameter(torch.full(shape, -1.0)) if shared else None
-        self.axes = Axes(shape) if kind.startswith("principal") else None
+        along = _ALONG.get(kind.removesuffix("-shared"))
+        self.axes = along(shape) if along else None
         self.register_buffer("unit", None if kind == "bernoulli" or self.axes else torch.ones(()))
 
     @property
@@ -89,7 +94,7 @@ class Likelihood(nn.Module):
             loc, log_scale = features.chunk(2, -3)
         log_scale = log_scale.float().clamp(LEAST, MOST)
         if self.axes:
-            return PrincipalNormal(loc, log_scale, self.axes)
+            return ComponentNormal(loc, log_scale, self.axes)
         assert self.unit is not None
         kind = _SCALED[self.kind.removesuffix("-shared")]
         return kind(self.unit * loc, log_scale + self.unit.log())
@@ -97,7 +102,7 @@ class Likelihood(nn.Module):
     def read(self, x: Tensor) -> Tensor:
         """Pictures as networks read them."""
         if self.axes:
-            return torch.asinh(STEEP * self.axes.components(x))
+            return torch.asinh(STEEP * self.axes.principal(x))
         return x if self.unit is None else x / self.unit
 
     @torch.no_grad()

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from mindseye.data.bsds import SIDE, seen, unseen
-from mindseye.distributions import NormalPixels, PrincipalNormal
+from mindseye.distributions import ComponentNormal, NormalPixels
 from mindseye.distributions.normal import DiagonalNormal
 from mindseye.labels import Labels
 from mindseye.models.vae import VAE
@@ -47,7 +47,7 @@ class Patchwork(nn.Module):
         """Drawn patches as pictures, of rows of a latent and the noise of its 63 numbers."""
         z, noise = rows.split([self.latent, self.numbers], -1)
         p = self.model.p_x(z)
-        if not isinstance(p, NormalPixels | PrincipalNormal):
+        if not isinstance(p, NormalPixels | ComponentNormal):
             return seen(p.mean)
         return seen(p.at(noise.view_as(p.mean)))
 

@@ -10,7 +10,7 @@ Recipes `DATA/OBJECTIVE[-SIZE]`, with DATA mnist or omniglot and OBJECTIVE
 | `iwae-2l`  | the same, by the importance-weighted bound                        |
 
 `--set k=5` changes the draws. `bsds/vae` and `bsds/iwae` model patches of natural pictures by
-normal principal components of learnt deviations (the lecture of Salakhutdinov quotes the results),
+normals along learnt axes, of learnt deviations (the lecture of Salakhutdinov quotes the results),
 with SiLU, as contrasts are large numbers and tanh ends.
 
 Sizes: none is the paper's own schedule, 3280 epochs of batch 20, Adam with ε = 1e-4 and a step size
@@ -120,7 +120,7 @@ for _data in TRAINING_PICTURES:
                     )
                 )
 
-_PATCHES = Model("vae", "silu", latent=50, likelihood="principal-normal")
+_PATCHES = Model("vae", "silu", latent=50, likelihood="independent-normal")
 _PATCH_SIZES = {
     "": replace(SIZES[""], steps=3_000_000),
     "fast": replace(SIZES["fast"], batch_size=500, steps=60_000, precision="float32"),
