@@ -35,7 +35,7 @@ def test_every_likelihood_scores_pictures_of_every_draw(kind, likelihood):
     assert found.isfinite().all()
 
 
-@pytest.mark.parametrize("networks", ["tanh", "silu", "dense", "plain"])
+@pytest.mark.parametrize("networks", ["tanh", "silu", "dense", "plain", "smooth"])
 def test_any_networks_read_and_draw(networks):
     model = make(networks=networks)
     assert model.q_x(pictures()).mean.shape == (5, 4)

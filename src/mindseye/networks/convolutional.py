@@ -8,7 +8,8 @@
          before the first convolution and unfolded after the last, so that no layer works at full
          resolution. Chosen by measurement: `benchmarks/networks.py`.
 `dense`  No convolutions, for small pictures such as MNIST's own (MNIST-2bit).
-`plain`, `tanh`, `silu`  Those of disentanglement, importance weighting and patches: `strided`.
+`plain`, `smooth`, `tanh`, `silu`  Those of disentanglement, importance weighting and patches:
+         `strided`.
 
 `paper`, `slim` and `lean` want square pictures of 64 pixels.
 """
@@ -227,6 +228,13 @@ NETWORKS: dict[str, ImageNetworks] = {
         DenseEncoder, partial(FlatDecoder, layers=MLP), width=512, hidden=512, depth=1
     ),
     "plain": ImageNetworks(PlainEncoder, PlainDecoder, width=32, hidden=256, depth=0),
+    "smooth": ImageNetworks(
+        partial(PlainEncoder, between=nn.SiLU),
+        partial(PlainDecoder, between=nn.SiLU),
+        width=32,
+        hidden=256,
+        depth=0,
+    ),
     "tanh": ImageNetworks(FlatEncoder, FlatDecoder, width=200, hidden=200, depth=0),
     "silu": ImageNetworks(
         partial(FlatEncoder, between=nn.SiLU),

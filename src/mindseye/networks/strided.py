@@ -3,6 +3,8 @@
 `plain`  Convolutions of 4 by 4 with stride 2 until a side is at most 4, then a dense layer, and the
          same way back. At 64 by 64 these are the networks that disentanglement is studied with
          (Locatello et al., 2019): 32, 32, 64 and 64 channels and 256 units.
+`smooth` The same with SiLU, whose units do not fall silent for good where a strong prior silences
+         latents for a while.
 `tanh`   Two dense tanh layers of 200 units each way (Burda et al., 2016).
 `silu`   The same with SiLU, which does not end: for numbers that may be large, such as contrasts.
 
@@ -77,15 +79,16 @@ class PlainEncoder(nn.Sequential):
     Arguments:
         shape: Channels, height and width of a picture.
         width: Channels of the first two convolutions; the others have twice as many.
+        between: What follows each of them.
     """
 
-    def __init__(self, shape: Shape, width: int):
+    def __init__(self, shape: Shape, width: int, between: Callable[[], nn.Module] = nn.ReLU):
         sides, channels = _sides(shape), _channels(shape, width)
         layers: list[nn.Module] = []
         for before, after in pairwise(channels):
-            layers += [nn.Conv2d(before, after, 4, 2, 1), nn.ReLU()]
+            layers += [nn.Conv2d(before, after, 4, 2, 1), between()]
         flat = channels[-1] * math.prod(sides[-1])
-        super().__init__(*layers, nn.Flatten(), nn.Linear(flat, 8 * width), nn.ReLU())
+        super().__init__(*layers, nn.Flatten(), nn.Linear(flat, 8 * width), between())
         self.features = 8 * width
 
 
@@ -96,24 +99,27 @@ class PlainDecoder(nn.Module):
         latent: Size of the latent vector.
         shape: Channels, height and width of a picture.
         width: Channels of the last two layers; the others have twice as many.
+        between: What stands between the layers.
     """
 
-    def __init__(self, latent: int, shape: Shape, width: int):
+    def __init__(
+        self, latent: int, shape: Shape, width: int, between: Callable[[], nn.Module] = nn.ReLU
+    ):
         super().__init__()
         sides, channels = _sides(shape)[::-1], _channels(shape, width)[::-1]
         self.start = (channels[0], *sides[0])
         self.dense = nn.Sequential(
             nn.Linear(latent, 8 * width),
-            nn.ReLU(),
+            between(),
             nn.Linear(8 * width, math.prod(self.start)),
-            nn.ReLU(),
+            between(),
         )
         layers: list[nn.Module] = []
         for (before, after), (small, large) in zip(
             pairwise(channels), pairwise(sides), strict=True
         ):
             odd = (large[0] - 2 * small[0], large[1] - 2 * small[1])
-            layers += [_Doubling(before, after, 4, 2, 1, odd), nn.ReLU()]
+            layers += [_Doubling(before, after, 4, 2, 1, odd), between()]
         self.layers = nn.Sequential(*layers[:-1])
 
     def forward(self, z: Tensor) -> Tensor:
