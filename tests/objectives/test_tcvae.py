@@ -50,6 +50,13 @@ def test_at_unit_weights_it_is_the_sampled_bound_of_every_picture(model, bound, 
 
 
 @BOTH
+def test_the_divergence_beside_its_estimated_parts_is_exact(model, bound):
+    x = torch.randn(8, 5)
+    found = bound(model, x, size=100).terms["kl_qx_p"]
+    torch.testing.assert_close(found, kl_divergence(model.q_x(x), model.prior))
+
+
+@BOTH
 def test_at_unit_weights_with_the_true_posterior_every_value_is_the_log_evidence(model, bound):
     x = torch.randn(8, 5)
     value = bound(model, x, alpha=1.0, beta=1.0, gamma=1.0, size=100).value

@@ -134,7 +134,7 @@ def test_an_option_that_cannot_be_meant_is_named(options, message):
 
 
 def test_heat_falls_to_one_by_the_same_factor_at_every_step():
-    options = Training(steps=100, cooling=50)
+    options = Training(steps=100, cooling=50, heat=400.0)
     found = [options.beta(step) for step in range(60)]
     assert found[0] == 400.0
     assert found[25] == pytest.approx(20.0)

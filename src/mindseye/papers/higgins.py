@@ -13,9 +13,9 @@ Recipes `dsprites/NAME[-SIZE]`, all with ten latents and Bernoulli pixels:
 
 Sizes: none is the literature's schedule, 300 000 steps of 64 pictures at a low rate, with `plain`
 networks. `fast` is for one GPU and minutes, `lean`, with half as many channels, for two CPU cores
-and minutes, and too short for good scores; `tiny` is for tests. All but the first learn at a higher
+and minutes, and too short for good scores; `tiny` is for tests. `fast` and `lean` learn at a higher
 rate, and there x and y are soon folded over four latents, two each, which no weight on the
-divergence undoes. So they cool: the divergence begins with a further weight of 100, where most
+divergence undoes. So they cool: the divergence begins about a hundred times as heavy, where most
 latents are silent. As it falls, what pays most for a nat is found first, x and y and then the size,
 each by a latent of its own. Those that are left wake up later to shape and orientation, if the
 networks are `smooth`; units of ReLU do not.
@@ -103,7 +103,6 @@ SIZES = {
             warmup=1000,
             schedule="cosine",
             cooling=10_000,
-            heat=100.0,
             log_every=1000,
             checkpoint_every=20_000,
         ),
@@ -117,7 +116,6 @@ SIZES = {
             warmup=100,
             schedule="cosine",
             cooling=3000,
-            heat=100.0,
             log_every=100,
             checkpoint_every=1000,
         ),

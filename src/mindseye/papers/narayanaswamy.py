@@ -11,7 +11,7 @@ Recipes `mnist/MODEL[-SIZE]` for MNIST of which 100 digits are named, ten of eac
 `--set labels=1000` names more of them. A quarter of every batch is drawn from the named digits. The
 divergence of `dgm-conv` weighs β = 3: at 1 the manner keeps the digit too, and a decoder that need
 not look at y draws another digit than is said one time in eight; with 3 it is one in thirty, and
-digits of validation are read as well.
+digits of validation are read no worse.
 
 Sizes: none is long, 300 000 steps at a constant rate. `fast` is for one GPU and a minute or
 two, `lean` for two CPU cores and minutes, with smaller networks; `tiny` is for tests.

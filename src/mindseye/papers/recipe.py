@@ -140,8 +140,8 @@ class Recipe:
     def digest(self) -> str:
         """Twelve hexadecimal digits that tell two recipes apart."""
         facts = Recipe.from_json(self.to_json()).to_json()  # a weight of 10 is one of 10.0
-        for name, nothing in _LATER.items():  # runs from before keep theirs
-            if facts["training"][name] == nothing:
+        for name in _LATER:  # where nothing is said of them, runs from before keep their digests
+            if facts["training"][name] == getattr(Training, name):
                 del facts["training"][name]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -185,8 +185,8 @@ class Recipe:
 
 RECIPES: dict[str, Recipe] = {}
 
-_LATER = {"cooling": 0, "heat": 400.0}
-"""Options of training that came after the first runs, and what they are if nothing is said."""
+_LATER = ("cooling", "heat")
+"""Options of training that came after the first runs."""
 
 
 def recipe(made: Recipe) -> Recipe:

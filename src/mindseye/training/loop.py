@@ -43,7 +43,7 @@ class Record:
     bound: float = math.nan  # mean in nats since the last record of training; larger is better
     terms: Mapping[str, float] = field(default_factory=dict)  # mean of each term of the bound
     learning_rate: float = math.nan  # of the last update; after a rollback, of the next
-    beta: float = math.nan  # weight of the KL term in the last update
+    beta: float = math.nan  # weight of the KL term in the last update, or the heat
     grad_norm: float = math.nan  # of one of the last ten updates, before clipping
     note: str = ""  # what a person should know
 

@@ -117,8 +117,8 @@ class Training:
     cooling: int = 0
     """Steps over which the KL term has a further weight that falls from `heat` - 1 to 0."""
 
-    heat: float = 400.0
-    """Where the cooling starts: at 400 a model of binary pictures still says nothing."""
+    heat: float = 100.0
+    """Where the cooling starts: at 100 nothing is worth its nats but the place of a sprite."""
 
     clip: float = 0.0
     """Largest norm of the gradient, longer ones are scaled down to it; 0 for none."""
