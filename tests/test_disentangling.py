@@ -35,7 +35,7 @@ from mindseye.reproduction.scorers import SCORERS
 from mindseye.runs import Run, create
 
 SMALL = Vocabulary([Attribute("hue", ["a", "b", "c"]), Attribute("size", ["1", "2", "3", "4"])])
-FEW = Asked(points=400, votes=40, group=16)
+FEW = Asked(points=400, votes=40, group=16, many=32)
 SETTINGS = {"steps": "3", "log_every": "3", "source": "rendered"}
 
 
@@ -76,7 +76,7 @@ def test_the_factors_themselves_reach_every_ceiling():
     pytest.importorskip("sklearn")
     found = disentanglement_of(ideal_posteriors(SMALL), SMALL, FEW)
     assert found.scores.keys() == SCORES.keys()
-    for name in ("beta_vae", "factor_vae", "mig_chen", "dci_d", "dci_c", "dci_i"):
+    for name in ("beta_vae", "beta_vae_many", "factor_vae", "mig_chen", "dci_d", "dci_c", "dci_i"):
         assert found.scores[name] == pytest.approx(1, abs=1e-6), name
     for name in ("mig_lib", "modularity"):  # histograms of 400 states
         assert found.scores[name] == pytest.approx(1, abs=0.03), name
@@ -123,7 +123,7 @@ def test_without_scikit_learn_dci_is_left_out_and_that_is_said(monkeypatch):
 
 def test_a_model_that_reads_positions_finds_these_two_factors(run, monkeypatch):
     monkeypatch.setattr(Run, "model", lambda self: Reads())
-    asked = Asked(points=300, votes=60, group=16, states=600)
+    asked = Asked(points=300, votes=60, group=16, many=0, states=600)
     found = evaluate_disentanglement(run, asked)
     gaps = dict(zip(found.factors, found.gaps["mig_chen"], strict=True))
     assert min(gaps["x"], gaps["y"]) > 0.5
@@ -150,7 +150,7 @@ def test_a_dimension_without_votes_finds_no_factor(run, monkeypatch):
 
 
 def test_the_report_is_kept_beside_the_weights(run):
-    asked = Asked(points=100, votes=20, group=4, states=100)
+    asked = Asked(points=100, votes=20, group=4, many=8, states=100)
     seen = []
     found = evaluate_disentanglement(run, asked, progress=lambda *each: seen.append(each))
     kept = json.loads((run.path / "disentanglement.json").read_text())
@@ -160,7 +160,8 @@ def test_the_report_is_kept_beside_the_weights(run):
     assert np.shape(kept["information"]) == (3, 5)
     assert kept["factors"] == [attribute.name for attribute in VOCABULARY]
     assert seen[-1][0] == seen[-1][1]
-    assert "β-VAE score" in found.to_text()
+    assert "β-VAE score, of more pairs" in found.to_text()
+    assert "20 votes of 4 and of 8," in found.to_text()
 
 
 def test_data_without_factors_are_refused():
@@ -174,7 +175,7 @@ def test_too_few_points_are_refused():
         Asked(points=3)
     with pytest.raises(UsageError, match="`pictures=50` is too few; expected 100 or more"):
         Asked.few(50)
-    assert Asked.few(100) == Asked(points=100, votes=20, states=100)
+    assert Asked.few(100) == Asked(points=100, votes=20, many=0, states=100)
 
 
 # The table
@@ -198,7 +199,7 @@ def test_the_limits_stand_under_the_rows(made):
     grid = next(iter(sections(result))).grid
     assert [row[0] for row in grid[1:]] == [
         "VAE",
-        "β-TCVAE, β = 6",
+        "β-TCVAE, β = 3",
         "the factors themselves (ceiling)",
         "a constant (floor)",
     ]

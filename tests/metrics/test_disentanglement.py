@@ -84,6 +84,23 @@ def test_the_beta_vae_score_of_a_constant_is_chance():
     assert found.score == pytest.approx(0.25, abs=4 * math.sqrt(0.25 * 0.75 / 2000))
 
 
+def rings(codes):
+    """Three shapes that look alike after a quarter, a half and a whole turn, in one plane."""
+    shape, turn = codes[..., 0], codes[..., 1] / 39
+    angle = 2 * math.pi * turn * torch.tensor([4.0, 2.0, 1.0])[shape]
+    radius = torch.tensor([0.6, 2.0, 1.0])[shape]
+    return radius[..., None] * torch.stack([angle.cos(), angle.sin()], -1)
+
+
+def test_more_pairs_tell_the_radius_of_rings_from_their_angle():
+    few, many = (
+        beta_vae_score(rings, (3, 40), pairs=pairs, train=2000, test=1000).score
+        for pairs in (64, 200)
+    )
+    assert few == pytest.approx(0.91, abs=0.02)
+    assert many > 0.98
+
+
 def test_the_beta_vae_score_misses_a_factor_that_is_not_represented():
     # Kim and Mnih's objection: the last factor is named by elimination; votes cannot do that.
     def represent(codes):
