@@ -247,3 +247,27 @@ def test_a_film_shows_its_steps_there_and_back():
     means = [frame.mean() for frame in seen[:4]]
     assert means == sorted(means)
     assert means[3] - means[0] > 1
+
+
+# The review
+
+
+@pytest.mark.parametrize(
+    ("rows", "source", "columns"),
+    [
+        (["beta-vae"], "rendered", {"loss", "rate", "found"}),
+        (["vae-1000", "semi"], "digits", {"loss"}),
+    ],
+)
+def test_the_tables_of_the_review_are_made_in_small(rows, source, columns, tmp_path):
+    if source == "digits":
+        pytest.importorskip("sklearn")
+    settings = {"steps": "4", "log_every": "2", "source": source}
+    plan = make_ledger_plan(
+        get_table("vae-review"), size="tiny", seeds=1, rows=rows, settings=settings
+    )
+    result = reproduce_ledger(plan, tmp_path)
+    assert [entry["family"] for entry in result["entries"]] == rows
+    for entry in result["entries"]:
+        assert columns <= entry["ours"].keys()
+    assert result["pictures"]

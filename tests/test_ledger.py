@@ -23,7 +23,7 @@ def made(tmp_path_factory):
         get_table("burda-mnist"),
         size="tiny",
         seeds=2,
-        rows=["iwae-2l-5", "vae-then-iwae"],
+        rows=["iwae-2l-5", "iwae-then-vae", "vae-then-iwae"],
         settings=SETTINGS,
     )
     return plan, folder, reproduce_ledger(plan, folder)
@@ -57,21 +57,20 @@ def test_a_second_stage_brings_its_first_along(made):
     _, _, result = made
     assert [entry["family"] for entry in result["entries"]] == [
         "vae-1",
+        "iwae-50",
         "iwae-2l-5",
+        "iwae-then-vae",
         "vae-then-iwae",
     ]
 
 
 def test_a_second_stage_begins_with_the_weights_of_its_own_seed(made):
     plan, _, result = made
-    second = plan.rows[-1]
+    digests = {(run["family"], run["seed"]): run["digest"] for run in result["runs"]}
+    rows = {row.family: row for row in plan.rows}
     for seed in plan.seeds:
-        first = next(
-            run["digest"]
-            for run in result["runs"]
-            if run["family"] == "vae-1" and run["seed"] == seed
-        )
-        assert plan.recipe(second, seed).start == first
+        assert plan.recipe(rows["vae-then-iwae"], seed).start == digests["vae-1", seed]
+        assert plan.recipe(rows["iwae-then-vae"], seed).start == digests["iwae-50", seed]
 
 
 def test_means_and_deviations_are_over_seeds(made):
@@ -80,7 +79,8 @@ def test_means_and_deviations_are_over_seeds(made):
     one, two = cell["seeds"].values()
     assert cell["mean"] == pytest.approx((one + two) / 2)
     assert cell["deviation"] == pytest.approx(abs(one - two) / 2**0.5)
-    layers = result["entries"][1]["ours"]["active"]
+    (deep,) = (entry for entry in result["entries"] if entry["family"] == "iwae-2l-5")
+    layers = deep["ours"]["active"]
     assert len(layers["mean"]) == 2
 
 
@@ -110,7 +110,7 @@ def test_seeds_that_are_finished_count_beyond_those_asked_for(made, monkeypatch)
     fewer = reproduce_ledger(replace(plan, seeds=(0,)), folder)
     assert fewer["entries"] == result["entries"]
     assert fewer["seeds"] == [0, 1]
-    assert [run["seed"] for run in fewer["runs"]] == [0, 1] * 3
+    assert [run["seed"] for run in fewer["runs"]] == [0, 1] * 5
 
 
 def test_what_was_not_printed_has_no_column_of_its_own(made):

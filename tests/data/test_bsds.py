@@ -9,6 +9,8 @@ from PIL import Image
 from mindseye.data import ENDLESS, Data, bsds
 from mindseye.data.bsds import Bsds, patches, read_images
 from mindseye.errors import DataError, UsageError
+from mindseye.papers import get_table
+from mindseye.reproduction import make_ledger_plan, reproduce_ledger
 
 
 def some_images(seed=0, shapes=((20, 30), (30, 20), (8, 8))):
@@ -212,3 +214,19 @@ def test_other_numbers_than_sixty_three_are_refused():
 def test_an_unknown_source_is_named(folder):
     with pytest.raises(UsageError, match=r"`source='mnist'` is not known; expected 'files'"):
         Data("bsds", source="mnist").open("train", folder=str(folder))
+
+
+# The table
+
+
+def test_the_table_of_patches_is_made_in_small(folder, tmp_path):
+    settings = {"steps": "4", "log_every": "2"}
+    plan = make_ledger_plan(
+        get_table("burda-bsds"), size="tiny", seeds=1, settings=settings, data=str(folder)
+    )
+    result = reproduce_ledger(plan, tmp_path / "made", data=str(folder))
+    for entry in result["entries"]:
+        ours = {name: cell["mean"] for name, cell in entry["ours"].items()}
+        assert ours["bits"] == pytest.approx(ours["log likelihood"] / (63 * np.log(2)))
+        assert ours["log likelihood"] >= ours["elbo"] - 1e-6
+    assert [picture["figure"] for picture in result["pictures"]] == ["Patches", "Active units"]

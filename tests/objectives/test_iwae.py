@@ -196,8 +196,13 @@ def test_weights_of_layers_have_one_row_a_draw():
 def test_the_mean_of_exponentials_is_safe_far_from_zero(shift):
     log_w = torch.tensor([0.0, math.log(3.0)]) + shift
     assert log_mean_exp(log_w).item() == pytest.approx(shift + math.log(2.0), rel=1e-12)
-    single = log_mean_exp(torch.full((5000,), -87.5, dtype=torch.float32))
-    assert single.item() == -87.5
+
+
+@pytest.mark.parametrize("value", [-12.7, -0.1, 3.7])
+def test_the_mean_of_equal_weights_of_half_the_digits_is_exact(value):
+    log_w = torch.full((2,), value, dtype=torch.float32)
+    assert log_mean_exp(log_w).item() == log_w[0].item()
+    assert (log_w.logsumexp(0) - math.log(2)).item() != log_w[0].item()  # that of float32 is not
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5])

@@ -112,6 +112,7 @@ def test_betas_from_json_become_a_tuple():
         ({"warmup": -1}, r"`warmup` \(=-1\) must be a whole number of at least 0"),
         ({"beta_warmup": -1}, r"`beta_warmup` \(=-1\) must be"),
         ({"cooling": -1}, r"`cooling` \(=-1\) must be"),
+        ({"steps": 9, "cooling": 10}, r"`cooling=10` is not over after `steps=9`"),
         ({"heat": 0.5}, r"`heat` \(=0.5\) must be a number of at least 1"),
         ({"learning_rate": 0.0}, r"`learning_rate` \(=0.0\) must be a number above 0"),
         ({"learning_rate": math.nan}, r"`learning_rate` \(=nan\) must be a number above 0"),

@@ -19,7 +19,7 @@ __all__ = ["Discriminator", "FactorVAE"]
 
 
 class FactorVAE(VAE):
-    """A VAE, and a discriminator of its latents, which learns at a pace of its own.
+    """A VAE, and a discriminator of its latents, which has decays of its own in Adam.
 
     Arguments:
         shape: Channels, height and width of a picture.
@@ -47,7 +47,7 @@ class FactorVAE(VAE):
         self.discriminator = Discriminator(latent, units)
 
     def opponents(self) -> list[nn.Parameter]:
-        """What plays against the rest, at a pace of its own."""
+        """What plays against the rest."""
         return list(self.discriminator.parameters())
 
 

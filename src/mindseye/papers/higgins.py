@@ -15,10 +15,11 @@ Sizes: none is the literature's schedule, 300 000 steps of 64 pictures at a low 
 networks. `fast` is for one GPU and minutes, `lean`, with half as many channels, for two CPU cores
 and minutes, and too short for good scores; `tiny` is for tests. `fast` and `lean` learn at a higher
 rate, and there x and y are soon folded over four latents, two each, which no weight on the
-divergence undoes. So they cool: the divergence begins about a hundred times as heavy, where most
+divergence undoes. So they cool: the divergence begins about a thousand times as heavy, where all
 latents are silent. As it falls, what pays most for a nat is found first, x and y and then the size,
 each by a latent of its own. Those that are left wake up later to shape and orientation, if the
-networks are `smooth`; units of ReLU do not.
+networks are `smooth`; units of ReLU do not. A start at a hundred is too cold for some seeds: x and
+y wake up at once, and may be folded before they have a latent each.
 
 FactorVAE cuts its batch in two, half for each player, so it has batches of twice the size. The
 capacity rises over the first third of the steps.
@@ -106,7 +107,7 @@ SIZES = {
             learning_rate=1e-3,
             warmup=1000,
             schedule="cosine",
-            cooling=10_000,
+            cooling=15_000,
             log_every=1000,
             checkpoint_every=20_000,
         ),
@@ -119,7 +120,7 @@ SIZES = {
             learning_rate=1e-3,
             warmup=100,
             schedule="cosine",
-            cooling=3000,
+            cooling=4500,
             log_every=100,
             checkpoint_every=1000,
         ),

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from mindseye.data import DATASETS
-from mindseye.evaluation.likelihood import evaluate_likelihood
+from mindseye.evaluation.likelihood import LikelihoodReport, evaluate_likelihood
 from mindseye.evaluation.semi import evaluate_semi
 from mindseye.files import read_json, write_json
 from mindseye.reproduction.disentanglement import disentanglement
@@ -66,11 +66,19 @@ def _likelihood(
         "low": found.nll.low,
         "high": found.nll.high,
         "active": list(found.active),
-        "pruned": found.pruned.mean if found.pruned else found.nll.mean,
+        "pruned": _pruned(found),
         "elbo": -(found.rate.mean + found.distortion.mean),
         "rate": found.rate.mean,
         "distortion": found.distortion.mean,
     }
+
+
+def _pruned(found: LikelihoodReport) -> float | None:
+    """Nats without the inactive units; nothing where they cannot be taken out."""
+    if found.pruned:
+        return found.pruned.mean
+    whole = all(n == len(layer) for n, layer in zip(found.active, found.activities, strict=True))
+    return found.nll.mean if whole else None
 
 
 def _shape(run: Run) -> tuple[int, int, int]:

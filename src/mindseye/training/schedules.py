@@ -117,8 +117,8 @@ class Training:
     cooling: int = 0
     """Steps over which the KL term has a further weight that falls from `heat` - 1 to 0."""
 
-    heat: float = 100.0
-    """Where the cooling starts: at 100 nothing is worth its nats but the place of a sprite."""
+    heat: float = 1000.0
+    """Where the cooling starts: at 1000 nothing is worth its nats, not the place of a sprite."""
 
     clip: float = 0.0
     """Largest norm of the gradient, longer ones are scaled down to it; 0 for none."""
@@ -172,6 +172,11 @@ class Training:
             raise UsageError(
                 f"`beta_warmup={self.beta_warmup}` raises what `cooling={self.cooling}` lowers.",
                 "Leave one of them out.",
+            )
+        if self.cooling > self.steps:
+            raise UsageError(
+                f"`cooling={self.cooling}` is not over after `steps={self.steps}`.",
+                f"Set cooling={self.steps // 2}, or steps={2 * self.cooling}.",
             )
 
     def rate(self, step: int) -> float:
