@@ -112,7 +112,6 @@ def test_betas_from_json_become_a_tuple():
         ({"warmup": -1}, r"`warmup` \(=-1\) must be a whole number of at least 0"),
         ({"beta_warmup": -1}, r"`beta_warmup` \(=-1\) must be"),
         ({"cooling": -1}, r"`cooling` \(=-1\) must be"),
-        ({"steps": 9, "cooling": 10}, r"`cooling=10` is not over after `steps=9`"),
         ({"heat": 0.5}, r"`heat` \(=0.5\) must be a number of at least 1"),
         ({"learning_rate": 0.0}, r"`learning_rate` \(=0.0\) must be a number above 0"),
         ({"learning_rate": math.nan}, r"`learning_rate` \(=nan\) must be a number above 0"),
@@ -142,6 +141,12 @@ def test_heat_falls_to_one_by_the_same_factor_at_every_step():
     assert set(found[50:]) == {1.0}
     factors = [b / a for a, b in pairwise(found[:51])]
     assert factors == pytest.approx([400 ** (-1 / 50)] * 50)
+
+
+def test_cooling_is_over_after_half_of_the_steps():
+    options = Training(steps=40, cooling=50, heat=400.0)
+    assert options.beta(10) == pytest.approx(20.0)
+    assert options.beta(20) == 1.0
 
 
 def test_what_is_warmed_up_is_not_cooled():

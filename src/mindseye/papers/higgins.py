@@ -120,7 +120,7 @@ SIZES = {
             learning_rate=1e-3,
             warmup=100,
             schedule="cosine",
-            cooling=4500,
+            cooling=4000,
             log_every=100,
             checkpoint_every=1000,
         ),

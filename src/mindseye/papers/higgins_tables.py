@@ -79,7 +79,7 @@ HIGGINS_DSPRITES = table(
         asked={"points": 10_000, "votes": 10_000, "group": 64, "many": 200, "states": 0},
         pictures=("traversals", "votes", "information"),
         quick_rows=("vae", "beta-vae"),
-        quick_settings={"cooling": "2000", "steps": "4000"},
+        quick_settings={"steps": "4000"},
         quick_asked={"points": 2000, "votes": 300, "group": 64, "many": 0, "states": 4000},
         tiny_asked={"points": 200, "votes": 20, "group": 4, "many": 8, "states": 300},
     )

@@ -115,7 +115,7 @@ class Training:
     """Steps over which the weight of the KL term rises from 0 to 1; 0 for none."""
 
     cooling: int = 0
-    """Steps over which the KL term has a further weight that falls from `heat` - 1 to 0."""
+    """Steps, at most half of all, in which a further weight of the KL falls from `heat`-1 to 0."""
 
     heat: float = 1000.0
     """Where the cooling starts: at 1000 nothing is worth its nats, not the place of a sprite."""
@@ -173,11 +173,6 @@ class Training:
                 f"`beta_warmup={self.beta_warmup}` raises what `cooling={self.cooling}` lowers.",
                 "Leave one of them out.",
             )
-        if self.cooling > self.steps:
-            raise UsageError(
-                f"`cooling={self.cooling}` is not over after `steps={self.steps}`.",
-                f"Set cooling={self.steps // 2}, or steps={2 * self.cooling}.",
-            )
 
     def rate(self, step: int) -> float:
         """The learning rate of a step; the last step of the warm-up has the full one."""
@@ -188,7 +183,8 @@ class Training:
 
     def beta(self, step: int) -> float:
         """The weight of the KL term at a step, or the heat while it cools."""
-        return warmup(step, self.beta_warmup) * cooled(step, self.heat, self.cooling)
+        cold = min(self.cooling, self.steps // 2)
+        return warmup(step, self.beta_warmup) * cooled(step, self.heat, cold)
 
     @property
     def weighs(self) -> bool:
