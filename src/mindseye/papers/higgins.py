@@ -15,11 +15,10 @@ Sizes: none is the literature's schedule, 300 000 steps of 64 pictures at a low 
 networks. `fast` is for one GPU and minutes, `lean`, with half as many channels, for two CPU cores
 and minutes, and too short for good scores; `tiny` is for tests. `fast` and `lean` learn at a higher
 rate, and there x and y are soon folded over four latents, two each, which no weight on the
-divergence undoes. So they cool: the divergence begins about a thousand times as heavy, where all
+divergence undoes. So they cool: the divergence begins about a hundred times as heavy, where most
 latents are silent. As it falls, what pays most for a nat is found first, x and y and then the size,
 each by a latent of its own. Those that are left wake up later to shape and orientation, if the
-networks are `smooth`; units of ReLU do not. A start at a hundred is too cold for some seeds: x and
-y wake up at once, and may be folded before they have a latent each.
+networks are `smooth`; units of ReLU do not.
 
 FactorVAE cuts its batch in two, half for each player, so it has batches of twice the size. The
 capacity rises over the first third of the steps.
@@ -107,7 +106,7 @@ SIZES = {
             learning_rate=1e-3,
             warmup=1000,
             schedule="cosine",
-            cooling=15_000,
+            cooling=10_000,
             log_every=1000,
             checkpoint_every=20_000,
         ),
@@ -120,7 +119,7 @@ SIZES = {
             learning_rate=1e-3,
             warmup=100,
             schedule="cosine",
-            cooling=4000,
+            cooling=3000,
             log_every=100,
             checkpoint_every=1000,
         ),

@@ -140,10 +140,9 @@ class Recipe:
     def digest(self) -> str:
         """Twelve hexadecimal digits that tell two recipes apart."""
         facts = Recipe.from_json(self.to_json()).to_json()  # a weight of 10 is one of 10.0
-        if not facts["training"][
-            "cooling"
-        ]:  # runs from before there was cooling keep their digests
-            del facts["training"]["cooling"], facts["training"]["heat"]
+        for name in _LATER:  # where nothing is said of them, runs from before keep their digests
+            if facts["training"][name] == getattr(Training, name):
+                del facts["training"][name]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
     def build(self) -> nn.Module:
@@ -185,6 +184,9 @@ class Recipe:
 
 
 RECIPES: dict[str, Recipe] = {}
+
+_LATER = ("cooling", "heat")
+"""Options of training that came after the first runs."""
 
 
 def recipe(made: Recipe) -> Recipe:

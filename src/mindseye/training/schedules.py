@@ -117,8 +117,8 @@ class Training:
     cooling: int = 0
     """Steps, at most half of all, in which a further weight of the KL falls from `heat`-1 to 0."""
 
-    heat: float = 1000.0
-    """Where the cooling starts: at 1000 nothing is worth its nats, not the place of a sprite."""
+    heat: float = 100.0
+    """Where the cooling starts: at 100 nothing is worth its nats but the place of a sprite."""
 
     clip: float = 0.0
     """Largest norm of the gradient, longer ones are scaled down to it; 0 for none."""
