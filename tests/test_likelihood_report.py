@@ -1,6 +1,7 @@
 """What `mindseye evaluate` says about a model of pictures alone."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from mindseye.labels import Labels
 from mindseye.metrics.likelihood import log_evidence
 from mindseye.models import VAE
 from mindseye.papers import get_recipe
+from mindseye.reproduction.scorers import _pruned
 from mindseye.runs import Run, create
 
 
@@ -72,6 +74,9 @@ def test_units_that_cannot_be_taken_out_stay():
     report = likelihood_of(model, Flicker(), k=2)
     assert 0 < report.active[0] < 3
     assert report.pruned is None
+    assert _pruned(report) is None  # a table says nothing where nothing was measured
+    whole = replace(report, active=tuple(len(layer) for layer in report.activities))
+    assert _pruned(whole) == report.nll.mean  # without inactive units there is nothing to take out
 
 
 def test_more_pictures_than_there_are_is_refused(run):
