@@ -24,7 +24,7 @@ LAYERS = [
     {"objectives"},
     {"models"},
     {"distributions", "networks", "data"},
-    {"films", "labels"},
+    {"captions", "films", "labels"},
     {"charts", "concepts", "sheets", "randomness"},
     {"grammar", "pictures", "tensors", "typesetting"},
     {"files", "kernels", "provenance"},

@@ -82,7 +82,7 @@ class Vocabulary:
     @property
     def root(self) -> Concept:
         """The most abstract concept: nothing is said."""
-        return Concept(self, [None] * len(self))
+        return self.from_codes([None] * len(self))
 
     def attribute(self, name: str) -> Attribute:
         """The attribute of that name."""
@@ -141,7 +141,7 @@ class Vocabulary:
                 name, values = self.names[k], self.attributes[k].values
                 both = f"`{name}={values[said[k]]!r}` and `{name}={values[code]!r}`"
                 raise UsageError(f"{both} contradict each other; keep one of them.")
-        return Concept(self, [said.get(k) for k in range(len(self))])
+        return self.from_codes([said.get(k) for k in range(len(self))])
 
     @cached_property
     def _grammar(self) -> Grammar:
@@ -218,7 +218,7 @@ class Concept:
     def say(self, name: str, value: str | int | None) -> Concept:
         """The same concept with this word, in place of any other about its attribute."""
         k, code = self.vocabulary._grammar.pair(name, value)
-        return Concept(self.vocabulary, [*self.codes[:k], code, *self.codes[k + 1 :]])
+        return self.vocabulary.from_codes([*self.codes[:k], code, *self.codes[k + 1 :]])
 
     def around(self, up: int = 1, down: int = 1, limit: int = 10_000) -> Lattice:
         """Graph of this concept with its ancestors and descendants, so many levels `up`, `down`."""
@@ -262,7 +262,7 @@ def _relatives(concept: Concept, step: int) -> Iterator[Concept]:
     for ks in combinations(free, abs(step)):
         for new in product(*(range(sizes[k]) if step > 0 else [None] for k in ks)):
             changed = codes | dict(zip(ks, new, strict=True))
-            yield Concept(concept.vocabulary, list(changed.values()))
+            yield concept.vocabulary.from_codes(list(changed.values()))
 
 
 def _whole(argument: str, value: int, most: float = math.inf) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple, NoReturn
 
 from mindseye.errors import UsageError, did_you_mean, listed
 
-__all__ = ["Grammar", "check_words", "quoted", "shown"]
+__all__ = ["Grammar", "check_words", "fold", "nearest", "quoted", "shown", "some"]
 
 
 class Grammar:
@@ -22,25 +22,25 @@ class Grammar:
         self.codes = [{"*": None, "any": None} | _positions(words) for words in values]
         self.owners: dict[str, list[int]] = {"*": [], "any": []}
         for k, word in ((k, word) for k, words in enumerate(values) for word in words):
-            self.owners.setdefault(_fold(word), []).append(k)
+            self.owners.setdefault(fold(word), []).append(k)
         self.words = list(dict.fromkeys(chain(names, *values)))
         self.longest = 1 + max((len(re.findall(r"[\s_-]", word)) for word in self.words), default=0)
 
     def attribute(self, name: str) -> int:
         """Position of an attribute."""
-        if _fold(name) not in self.index:
-            what = f"`{shown(name)}` is not an attribute; expected {_some(self.names)}."
-            raise UsageError(what, _nearest(name, self.names))
-        return self.index[_fold(name)]
+        if fold(name) not in self.index:
+            what = f"`{shown(name)}` is not an attribute; expected {some(self.names)}."
+            raise UsageError(what, nearest(name, self.names))
+        return self.index[fold(name)]
 
     def pair(self, name: str, value: str | int | None) -> tuple[int, int | None]:
         """Positions of an attribute and of its value, `None` where it is open."""
         k, word = self.attribute(name), "*" if value is None else str(value)
-        if _fold(word) not in self.codes[k]:
+        if fold(word) not in self.codes[k]:
             what = f"`{self.names[k]}='{shown(word)}'` is not a value of `{self.names[k]}`"
-            expected = f"expected {_some(self.values[k])}"
-            raise UsageError(f"{what}; {expected}.", _nearest(word, self.values[k]))
-        return k, self.codes[k][_fold(word)]
+            expected = f"expected {some(self.values[k])}"
+            raise UsageError(f"{what}; {expected}.", nearest(word, self.values[k]))
+        return k, self.codes[k][fold(word)]
 
     def read(self, text: str) -> Iterator[tuple[int, int | None]]:
         """Positions of everything a text says."""
@@ -59,13 +59,13 @@ class Grammar:
                 yield self.pair(name[0], word)
             elif bare := self.phrase(tokens, at, self.owners):
                 word, at = bare
-                yield from ((k, self.codes[k][_fold(word)]) for k in self.owner(word))
+                yield from ((k, self.codes[k][fold(word)]) for k in self.owner(word))
             else:
                 self.refuse(tokens, at)
 
     def _nothing(self, text: str) -> None:
         """Refuse whatever is said where there are no words."""
-        if _fold(text) not in ("", "*", "any"):
+        if fold(text) not in ("", "*", "any"):
             what = f"`{shown(text)}` cannot be said: this model knows no words."
             raise UsageError(what, 'Leave the description empty: "".')
 
@@ -77,24 +77,24 @@ class Grammar:
         most = self.longest if kind == "word" else 1
         run = [text for _, text in takewhile(lambda t: t.kind == kind, tokens[at : at + most])]
         for n in range(len(run), 0, -1):
-            if (tokens[at + n].kind == "is") == named and _fold(" ".join(run[:n])) in known:
+            if (tokens[at + n].kind == "is") == named and fold(" ".join(run[:n])) in known:
                 return " ".join(run[:n]), at + n
         return None
 
     def value(self, tokens: list[_Token], at: int, name: str) -> tuple[str, int]:
         """What stands after "name=", and where it ends."""
-        k = self.index[_fold(name)]
+        k = self.index[fold(name)]
         if tokens[at].kind in ("is", "stop"):
-            expected = _some([*self.values[k], "*"])
+            expected = some([*self.values[k], "*"])
             raise UsageError(f"`{self.names[k]}=` has no value; expected {expected}.")
         return self.phrase(tokens, at, self.codes[k]) or self.unknown(tokens, at)
 
     def owner(self, word: str) -> list[int]:
         """The one attribute with this value; none for a word that leaves things open."""
-        owners = self.owners[_fold(word)]
+        owners = self.owners[fold(word)]
         if len(owners) > 1:
             full = [f"{quoted(self.names[k])}={quoted(word)}" for k in owners]
-            raise UsageError(f"'{word}' is a value of several attributes; write {_some(full)}.")
+            raise UsageError(f"'{word}' is a value of several attributes; write {some(full)}.")
         return owners
 
     def unknown(self, tokens: list[_Token], at: int) -> tuple[str, int]:
@@ -113,11 +113,11 @@ class Grammar:
         word, end = self.unknown(tokens, at)
         if tokens[end].kind == "is":
             self.attribute(word)
-        if _fold(word) in self.index:
+        if fold(word) in self.index:
             full = [f"{quoted(word)}={quoted(v)}" for v in self.values[self.attribute(word)]]
-            raise UsageError(f"`{word}` has no value; write {_some(full)}.")
-        what = f"'{shown(word)}' is not a word here; expected a value of {_some(self.names)}."
-        raise UsageError(what, _nearest(word, self.words))
+            raise UsageError(f"`{word}` has no value; write {some(full)}.")
+        what = f"'{shown(word)}' is not a word here; expected a value of {some(self.names)}."
+        raise UsageError(what, nearest(word, self.words))
 
 
 def check_words(argument: str, words: Sequence[str]) -> None:
@@ -126,16 +126,16 @@ def check_words(argument: str, words: Sequence[str]) -> None:
     for word in words:
         if not isinstance(word, str):
             raise UsageError(f"`{argument}` has {shown(word)}; write it as a string.")
-        if _fold(word) in ("", "*", "any"):
+        if fold(word) in ("", "*", "any"):
             raise UsageError(f"`{argument}` has {word!r}, which stands for nothing said.")
         if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in word):
             raise UsageError(f"`{argument}` has '{shown(word)}', with control characters.")
         if len(word) > 100:
             raise UsageError(f"`{argument}` has '{shown(word)}', longer than 100 characters.")
-        if _fold(word) in seen:
-            same = f"{seen[_fold(word)]!r} and {word!r}"
+        if fold(word) in seen:
+            same = f"{seen[fold(word)]!r} and {word!r}"
             raise UsageError(f"`{argument}` has {same}, which are the same word.")
-        seen[_fold(word)] = word
+        seen[fold(word)] = word
     if not words:
         raise UsageError(f"`{argument}` is empty; give at least one.")
 
@@ -175,20 +175,22 @@ def _tokens(text: str) -> Iterator[_Token]:
         yield _Token(kind, "" if kind in ("is", "stop") else token)
 
 
-def _fold(word: str) -> str:
+def fold(word: str) -> str:
     """The form in which words are compared: "Top-Left" and "top left" are the same."""
     return re.sub(r"(?<=[^\s_-])[\s_-]++(?=.)", " ", word.strip(), flags=re.DOTALL).casefold()
 
 
 def _positions(words: Iterable[str]) -> dict[str, int]:
-    return {_fold(word): i for i, word in enumerate(words)}
+    return {fold(word): i for i, word in enumerate(words)}
 
 
-def _some(words: Sequence[str], most: int = 12) -> str:
+def some(words: Sequence[str], most: int = 12) -> str:
+    """Words for a message: all of them if they are few."""
     if len(words) <= most:
         return listed(words)
     return ", ".join(map(repr, words[:most])) + f" or {len(words) - most} others"
 
 
-def _nearest(word: str, options: Sequence[str]) -> str:
+def nearest(word: str, options: Sequence[str]) -> str:
+    """A sentence that names the word that was meant, if one is near."""
     return did_you_mean(word, options) or did_you_mean(word.casefold(), options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from mindseye.concepts import Vocabulary
 from mindseye.data.batch import ENDLESS, Batch, Dataset
 from mindseye.data.bsds import Bsds
 from mindseye.data.dsprites import DSprites
@@ -78,6 +79,9 @@ class Data:
     binarise: str = "auto"
     """Pixels drawn anew each time (dynamic), once (static) or not at all (none); auto: as usual."""
 
+    side: int = 0
+    """Side of a picture in pixels, of a data set that has several; 0 for its own."""
+
     def __post_init__(self) -> None:
         if self.name not in DATASETS:
             raise UsageError(
@@ -95,6 +99,19 @@ class Data:
             )
         if self.labels < 0:
             raise UsageError(f"`labels={self.labels}` is negative; use 0 to go by `labelled`.")
+        if self.side and not 4 <= self.side <= 1024:
+            raise UsageError(f"`side={self.side}` must be between 4 and 1024; 0 for its own.")
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What can be said about its pictures."""
+        return DATASETS[self.name].vocabulary
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of its pictures."""
+        channels, height, width = DATASETS[self.name].shape
+        return (channels, self.side or height, self.side or width)
 
     def resolved(self, folder: str | None = None) -> Data:
         """The same data with `auto` replaced by the source it means here."""

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from mindseye.concepts import Concept, Vocabulary
-from mindseye.data import DATASETS, Data, Dataset
+from mindseye.data import Data, Dataset
 from mindseye.data.splits import compositional_split
 from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.figures import latent_plane
@@ -229,7 +229,7 @@ def queries_of(vocabulary: Vocabulary, protocol: Protocol) -> list[Concept]:
 
 def held_out(data: Data, part: str = "test") -> list[Concept]:
     """The combinations that a compositional split keeps for the test, or for validation."""
-    vocabulary = DATASETS[data.name].vocabulary
+    vocabulary = data.vocabulary
     codes = compositional_split(vocabulary.sizes, part, data.split_seed)
     return decode(vocabulary, Labels.full(codes))
 

@@ -140,9 +140,10 @@ class Recipe:
     def digest(self) -> str:
         """Twelve hexadecimal digits that tell two recipes apart."""
         facts = Recipe.from_json(self.to_json()).to_json()  # a weight of 10 is one of 10.0
-        for name in _LATER:  # where nothing is said of them, runs from before keep their digests
-            if facts["training"][name] == getattr(Training, name):
-                del facts["training"][name]
+        for part, kind, names in _LATER:  # where nothing is said of them, old digests stay
+            for name in names:
+                if facts[part][name] == getattr(kind, name):
+                    del facts[part][name]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
     def build(self) -> nn.Module:
@@ -154,7 +155,7 @@ class Recipe:
                 " numbers.",
                 "Try likelihood=principal-normal.",
             )
-        return self.model.build(dataset.vocabulary, dataset.shape)
+        return self.model.build(self.data.vocabulary, self.data.shape)
 
     @property
     def bounds(self) -> list[Callable[[nn.Module, Batch, Any], Bound]]:
@@ -185,8 +186,8 @@ class Recipe:
 
 RECIPES: dict[str, Recipe] = {}
 
-_LATER = ("cooling", "heat")
-"""Options of training that came after the first runs."""
+_LATER = (("training", Training, ("cooling", "heat")), ("data", Data, ("side",)))
+"""Fields that came after the first runs."""
 
 
 def recipe(made: Recipe) -> Recipe:

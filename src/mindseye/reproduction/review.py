@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mindseye.data import DATASETS, DSprites
+from mindseye.data import DSprites
 from mindseye.evaluation.disentangling import factors_found
 from mindseye.evaluation.likelihood import evaluate_likelihood
 from mindseye.evaluation.semi import evaluate_semi
@@ -67,6 +67,6 @@ def _found(run: Run, points: int, device: torch.device | str, data: str | None) 
         parts = codes.to(device).split(1000)
         return torch.cat([model.q_x(dataset.pictures(part)).mean for part in parts])
 
-    sizes = DATASETS[run.recipe.data.name].vocabulary.sizes
+    sizes = run.recipe.data.vocabulary.sizes
     numbers = {"train": points, "test": max(1, points // 2), "points": points}
     return factors_found(factor_vae_score(represent, sizes, device=device, **numbers).votes)

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from mindseye.data import DATASETS
 from mindseye.evaluation.likelihood import LikelihoodReport, evaluate_likelihood
 from mindseye.evaluation.semi import evaluate_semi
 from mindseye.files import read_json, write_json
@@ -82,7 +81,7 @@ def _pruned(found: LikelihoodReport) -> float | None:
 
 
 def _shape(run: Run) -> tuple[int, int, int]:
-    return DATASETS[run.recipe.data.name].shape
+    return run.recipe.data.shape
 
 
 def _accuracy(

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from mindseye.concepts import Concept
-from mindseye.data import DATASETS, Data, Dataset
+from mindseye.data import Data, Dataset
 from mindseye.evaluation import (
     Protocol,
     ask,
@@ -121,7 +121,7 @@ def _scored(
 
 def _asked(split: Split, protocol: Protocol, data: Data) -> list[Concept]:
     """The queries of a split: those of the protocol, or the combinations held out."""
-    return held_out(data) if split.unseen else queries_of(DATASETS[data.name].vocabulary, protocol)
+    return held_out(data) if split.unseen else queries_of(data.vocabulary, protocol)
 
 
 def _digest(*parts: Any) -> str:
