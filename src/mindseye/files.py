@@ -10,24 +10,38 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from mindseye.errors import DataError
 
-__all__ = ["explained", "fsync_file", "fsync_folder", "read_json", "write_bytes", "write_json"]
+__all__ = [
+    "explained",
+    "fsync_file",
+    "fsync_folder",
+    "read_json",
+    "write_bytes",
+    "write_json",
+    "write_pieces",
+]
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> Path:
     """Write a file atomically and durably; parent folders are made as needed."""
+    return write_pieces(path, [data])
+
+
+def write_pieces(path: str | os.PathLike[str], pieces: Iterable[bytes]) -> Path:
+    """Write a large file piece by piece, atomically and durably; a piece that fails leaves none."""
     path = Path(path)
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(data)
+                for piece in pieces:
+                    file.write(piece)
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(temporary, 0o644)

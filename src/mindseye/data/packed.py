@@ -7,11 +7,8 @@ is drawn later is read from there. Only `imgs` and `latents_classes` are looked 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import math
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -22,7 +19,7 @@ from torch import Tensor
 from mindseye.data.npz import Npz
 from mindseye.data.sprites import SIZES
 from mindseye.errors import DataError
-from mindseye.files import explained, fsync_folder
+from mindseye.files import explained, write_pieces
 
 __all__ = ["bits_of", "packed", "unpacked"]
 
@@ -43,7 +40,7 @@ def packed(path: Path, folder: Path, sizes: Sequence[int] = SIZES) -> Tensor:
     made = folder / f"{path.stem}-{digest}.bits"
     if not (made.is_file() and made.stat().st_size == count * BYTES):
         _check_order(path, sizes)
-        _write(made, _bits(path, count))
+        write_pieces(made, _bits(path, count))
     with explained(made):
         bits = np.memmap(made, np.uint8, mode="c", shape=(count, BYTES))  # never written back
     return torch.from_numpy(bits)
@@ -77,22 +74,3 @@ def _bits(path: Path, count: int) -> Iterator[bytes]:
         if pictures.max(initial=0) > 1:
             raise DataError(f"{path}: `imgs` has other pixels than 0 and 1.")
         yield np.packbits(pictures.reshape(len(pictures), -1), axis=1).tobytes()
-
-
-def _write(path: Path, pieces: Iterator[bytes]) -> None:
-    """Write a file whole or not at all."""
-    with explained(path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                for piece in pieces:
-                    file.write(piece)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        fsync_folder(path.parent)
