@@ -14,7 +14,14 @@ from PIL import Image, ImageOps
 
 from mindseye import pictures
 from mindseye.errors import DataError, UsageError
-from mindseye.pictures import png_bytes, read_picture, save_picture, to_uint8
+from mindseye.pictures import (
+    png_bytes,
+    read_picture,
+    read_pixels,
+    resized,
+    save_picture,
+    to_uint8,
+)
 
 
 def colours(height=12, width=16):
@@ -172,6 +179,19 @@ def test_aspect_is_kept_and_the_rest_is_black():
     read = read_picture(encoded(Image.new("L", (40, 20), 255)), (1, 16, 16))
     assert read[0, 4:12].min() == 1
     assert read[0, :4].max() == read[0, 12:].max() == 0
+
+
+def test_a_stretched_picture_fills_the_shape():
+    image = Image.new("L", (40, 20))
+    image.paste(255, (20, 0, 40, 20))
+    read = read_picture(encoded(image), (1, 16, 16), fit="stretched")
+    assert read[0, :, :7].max() < 0.05
+    assert read[0, :, 9:].min() > 0.95
+
+
+def test_an_unknown_fit_is_refused():
+    with pytest.raises(UsageError, match=r"`fit='crop'` is not known; expected 'inside' or 'str"):
+        read_picture(encoded(Image.new("L", (8, 8))), (1, 8, 8), fit="crop")
 
 
 def test_a_thin_line_keeps_at_least_one_pixel():
@@ -345,6 +365,58 @@ def test_mutated_files_are_read_or_refused(format):
             read = read_picture(bytes(changed), (3, 8, 8))
             assert read.shape == (3, 8, 8)
             assert 0 <= read.min() <= read.max() <= 1
+
+
+# Bytes of pictures whose size is known
+
+
+def test_pixels_are_read_as_they_are_stored(tmp_path):
+    (tmp_path / "x.png").write_bytes(encoded(Image.fromarray(colours(300, 40))))
+    pixels = read_pixels(tmp_path / "x.png", (3, 300, 40))
+    assert pixels.dtype == np.uint8
+    assert np.array_equal(pixels, np.moveaxis(colours(300, 40), -1, 0))
+
+
+def test_a_large_jpeg_is_not_decoded_at_a_fraction_of_its_size():
+    data = encoded(Image.fromarray(colours(1024, 8)), "JPEG", quality=100, subsampling=0)
+    expected = np.asarray(Image.open(io.BytesIO(data)).convert("L"))
+    assert np.array_equal(read_pixels(data, (1, 1024, 8))[0], expected)
+    with pytest.raises(DataError, match="has 8 x 1024 pixels; expected 1 x 2"):
+        read_pixels(data, (3, 2, 1))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (encoded(Image.fromarray(colours(12, 16))), "has 16 x 12 pixels; expected 12 x 16"),
+        (array_bytes(np.zeros((16, 12))), "is a file of arrays, which is not read here"),
+        (bomb(50_000, 50_000), "has 50000 x 50000 pixels; the limit is 64,000,000 in all"),
+        (b"", "is empty"),
+    ],
+)
+def test_pixels_of_another_size_or_kind_are_refused(data, message):
+    with pytest.raises(DataError, match=message):
+        read_pixels(data, (3, 16, 12))
+
+
+def test_the_shape_of_pixels_is_checked():
+    with pytest.raises(UsageError, match=r"`shape=\(2, 4, 4\)` is not \(C, H, W\)"):
+        read_pixels(b"", (2, 4, 4))
+
+
+def test_boxes_are_averaged_and_rounded_once():
+    pixels = np.moveaxis(colours(12, 16), -1, 0)
+    means = pixels.reshape(3, 6, 2, 8, 2).mean((2, 4))
+    assert np.abs(resized(pixels, 6, 8, "box") - means).max() <= 0.5
+    assert np.array_equal(resized(pixels, 12, 16, "box"), pixels)
+
+
+def test_lanczos_is_that_of_pillow():
+    pixels = np.moveaxis(colours(12, 16), -1, 0)
+    small = Image.fromarray(colours(12, 16)).resize((5, 7), Image.Resampling.LANCZOS)
+    assert np.array_equal(resized(pixels, 7, 5), np.moveaxis(np.asarray(small), -1, 0))
+    with pytest.raises(UsageError, match=r"`way='cubic'` .* expected 'lanczos' or 'box'"):
+        resized(pixels, 7, 5, "cubic")
 
 
 # Writing

@@ -21,16 +21,27 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from mindseye.errors import DataError, UsageError
+from mindseye.errors import DataError, UsageError, listed
 from mindseye.files import explained, write_bytes
 
-__all__ = ["png_bytes", "read_picture", "save_arrays", "save_picture", "to_uint8"]
+__all__ = [
+    "png_bytes",
+    "read_picture",
+    "read_pixels",
+    "resized",
+    "save_arrays",
+    "save_picture",
+    "to_uint8",
+]
 
 MAX_PIXELS = 64_000_000
 """Pictures that claim more pixels than this are refused before they are decoded."""
 
 MAX_BYTES = 256 * 2**20
 """Files larger than this are refused before they are read."""
+
+FITS = ("inside", "stretched")
+"""How a picture may be brought to a shape."""
 
 
 def read_picture(
@@ -39,28 +50,63 @@ def read_picture(
     *,
     max_pixels: int = MAX_PIXELS,
     arrays: bool = True,
+    fit: str = "inside",
 ) -> np.ndarray:
     """Read a file, or the bytes of one, as a picture: float32 `(C, H, W)` in [0, 1].
 
     PNG, JPEG, GIF (first frame), BMP, WEBP and TIFF are read, and `.npy` or `.npz` arrays
     `(H, W)` or `(C, H, W)`. The picture is turned as its EXIF tag says, laid on black where it is
-    transparent, converted to grey or colour, resized to fit and centred on black.
+    transparent, converted to grey or colour, and resized.
 
     Arguments:
         source: A path, or the contents of a file.
         shape: The shape wanted, `(C, H, W)`.
         max_pixels: The largest picture to decode.
         arrays: Whether files of arrays are read too; they may unpack to much more than they are.
+        fit: How it is resized: `inside` keeps its aspect and centres it on black, `stretched` fills
+            the shape and does not.
     """
-    if len(shape) != 3 or shape[0] not in (1, 3) or min(shape) < 1:
-        raise UsageError(f"`shape={shape}` is not (C, H, W) with C = 1 or 3 and H, W ≥ 1.")
-    channels, height, width = shape
+    if fit not in FITS:
+        raise UsageError(f"`fit={fit!r}` is not known; expected {listed(FITS)}.")
+    channels, height, width = _checked(shape)
     with _refused(_BYTES if isinstance(source, bytes) else str(source)):
-        data = source if isinstance(source, bytes) else _contents(Path(source))
-        if not arrays and data.startswith(_ARRAYS):
-            raise _Unfit("is a file of arrays, which is not read here.")
+        data = _data(source, arrays)
         planes = _planes(data, channels, max(height, width), max_pixels)
-        return np.stack([_fitted(plane, height, width) for plane in planes])
+        return np.stack([_fitted(plane, height, width, fit) for plane in planes])
+
+
+def read_pixels(
+    source: str | Path | bytes, shape: tuple[int, int, int], *, max_pixels: int = MAX_PIXELS
+) -> np.ndarray:
+    """Read a picture that must have this shape, as bytes: uint8 `(C, H, W)`.
+
+    It is decoded as `read_picture` decodes it, and not resized. Files of arrays are not read.
+
+    Arguments:
+        source: A path, or the contents of a file.
+        shape: The shape it must have, `(C, H, W)`; it is converted to grey or colour.
+        max_pixels: The largest picture to decode.
+    """
+    channels, height, width = _checked(shape)
+    with _refused(_BYTES if isinstance(source, bytes) else str(source)):
+        planes = _planes(_data(source, arrays=False), channels, None, max_pixels)
+        w, h = planes[0].size
+        if (w, h) != (width, height):
+            raise _Unfit(f"has {w} x {h} pixels; expected {width} x {height}.")
+        return np.stack([to_uint8(plane) for plane in planes])
+
+
+def resized(pixels: np.ndarray, height: int, width: int, way: str = "lanczos") -> np.ndarray:
+    """Bytes uint8 `(C, h, w)` at another size, by `lanczos` or as means of boxes (`box`).
+
+    >>> resized(np.array([[[1, 2], [3, 5]]], dtype=np.uint8), 1, 1, "box")
+    array([[[3]]], dtype=uint8)
+    """
+    if way not in _WAYS:
+        raise UsageError(f"`way={way!r}` is not known; expected {listed(_WAYS)}.")
+    exact = pixels.astype(np.float32) if way == "box" else pixels  # bytes are rounded twice
+    planes = [Image.fromarray(plane).resize((width, height), _WAYS[way]) for plane in exact]
+    return np.stack([np.rint(np.asarray(plane)).astype(np.uint8) for plane in planes])
 
 
 def png_bytes(picture: Any) -> bytes:
@@ -115,6 +161,7 @@ _NPZ = b"PK\x03\x04"
 _ARRAYS = (b"\x93NUMPY", _NPZ)
 _SHAPES = "(H, W), (1, H, W) or (3, H, W)"
 _TURNS: dict[int, Any] = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}  # EXIF to Image.Transpose
+_WAYS = {"lanczos": Image.Resampling.LANCZOS, "box": Image.Resampling.BOX}
 _TOPS = {"bool": 1, "uint8": 255, "uint16": 65535}
 _LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # ITU-R 601, as Pillow
 
@@ -141,6 +188,19 @@ def _refused(name: str) -> Iterator[None]:
         raise DataError(f"{name} cannot be read as a picture ({reason}).") from error
 
 
+def _checked(shape: tuple[int, int, int]) -> tuple[int, int, int]:
+    if len(shape) != 3 or shape[0] not in (1, 3) or min(shape) < 1:
+        raise UsageError(f"`shape={shape}` is not (C, H, W) with C = 1 or 3 and H, W ≥ 1.")
+    return shape
+
+
+def _data(source: str | Path | bytes, arrays: bool) -> bytes:
+    data = source if isinstance(source, bytes) else _contents(Path(source))
+    if not arrays and data.startswith(_ARRAYS):
+        raise _Unfit("is a file of arrays, which is not read here.")
+    return data
+
+
 def _contents(path: Path) -> bytes:
     with explained(path):
         status = path.stat()
@@ -151,15 +211,19 @@ def _contents(path: Path) -> bytes:
         return path.read_bytes()
 
 
-def _planes(data: bytes, channels: int, side: int, max_pixels: int) -> list[Image.Image]:
-    """One `L` (0…255) or `F` (0…1) image for each channel, not yet resized."""
+def _planes(data: bytes, channels: int, side: int | None, max_pixels: int) -> list[Image.Image]:
+    """One `L` (0…255) or `F` (0…1) image for each channel, not yet resized.
+
+    Where a `side` is wanted, a large JPEG is decoded at a fraction of its size.
+    """
     if not data:
         raise _Unfit("is empty (0 bytes).")
     if data.startswith(_ARRAYS):
         return _array_planes(_array(data), channels, max_pixels)
     image = _opened(data)
     _check_size(image.size, max_pixels)
-    image.draft(None, (2 * side, 2 * side))  # a large JPEG is decoded at a fraction of its size
+    if side is not None:
+        image.draft(None, (2 * side, 2 * side))
     image.load()
     turn = None
     with suppress(Exception):  # a damaged EXIF tag does not make the picture unreadable
@@ -246,15 +310,20 @@ def _unit(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float32) / np.float32(_TOPS[array.dtype.name])
 
 
-def _fitted(plane: Image.Image, height: int, width: int) -> np.ndarray:
-    """Resize to fit inside `(H, W)`, aspect kept, centred on black."""
-    ratio = min(height / plane.height, width / plane.width)
-    w, h = max(1, round(plane.width * ratio)), max(1, round(plane.height * ratio))
+def _fitted(plane: Image.Image, height: int, width: int, fit: str) -> np.ndarray:
+    """Resize to `(H, W)`; what the picture does not fill is black."""
+    w, h = (width, height) if fit == "stretched" else _inside(plane, height, width)
     inner = np.asarray(plane.resize((w, h), Image.Resampling.BICUBIC), dtype=np.float32)
     y, x = (height - h) // 2, (width - w) // 2
     fitted = np.zeros((height, width), dtype=np.float32)
     fitted[y : y + h, x : x + w] = (inner / (255 if plane.mode == "L" else 1)).clip(0, 1)
     return fitted
+
+
+def _inside(plane: Image.Image, height: int, width: int) -> tuple[int, int]:
+    """The largest width and height inside `(H, W)` that keep the aspect."""
+    ratio = min(height / plane.height, width / plane.width)
+    return max(1, round(plane.width * ratio)), max(1, round(plane.height * ratio))
 
 
 def _image(pixels: np.ndarray) -> Image.Image:
