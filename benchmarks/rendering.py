@@ -1,8 +1,11 @@
-"""How fast MNIST-A is rendered: in batches, and by loops over Pillow that draw one digit at a time.
+"""How fast pictures are rendered: MNIST-A, also by loops over Pillow, and Two Objects.
 
-Every contestant draws labels, geometry, grey picture and binary pixels. One loop draws geometry
-from truncated Gaussians, as the batched renderer does; the other draws until a draw fits, as the
-paper's authors do. Rounds take turns, so that a busy machine slows all of them alike.
+MNIST-A is drawn in batches and one digit at a time. Every contestant draws labels, geometry, grey
+picture and binary pixels. One loop draws geometry from truncated Gaussians, as the batched renderer
+does; the other draws until a draw fits, as the paper's authors do. Rounds take turns, so that a
+busy machine slows all of them alike.
+
+Two Objects is drawn at its own 112 by 112, by one thread of a CPU and by a GPU where there is one.
 """
 
 from __future__ import annotations
@@ -24,12 +27,16 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from mindseye.data import MnistA, Sources, mnist_a, sources
+from mindseye.data import MnistA, Sources, TwoObjects, mnist_a, sources
 from mindseye.randomness import keys
 
 BATCHES = (64, 256, 1024)
 ROUND, LOOP = 2048, 128
 """Pictures in a round: of a contestant in batches, of a loop."""
+SCENES, GPU_BATCHES = 64, (2048, 4096)
+"""Pictures of Two Objects in a round: of a CPU, of a GPU."""
+ENOUGH = {"cpu": 30, "cuda": 20_000}
+"""How many of them a second each should draw."""
 BICUBIC = Image.Resampling.BICUBIC
 
 
@@ -44,6 +51,7 @@ def main() -> None:
         "sources": len(digits.images),
         "pictures_per_second": speeds,
         "difference_of_ink": difference(digits, n=1000),
+        "two_objects": two_objects(options.rounds),
     }
     show(report)
     if options.json:
@@ -90,6 +98,37 @@ def show(report: dict) -> None:
         print(f"{name:27}{speed:10,.0f}{speed / speeds[fair]:28.1f}{speed / speeds[authors]:30.1f}")
     smooth, rough = report["difference_of_ink"].values()
     print(f"\nDifference from Pillow: {smooth:.1%} of the ink, {rough:.1%} with one kernel width")
+    print("\nTwo Objects, 112 × 112      pictures/s")
+    for name, speed in report["two_objects"].items():
+        enough = ENOUGH[name.split(",")[0]]
+        print(
+            f"{name:27}{speed:10,.0f}   at least {enough:,}: {'yes' if speed >= enough else 'no'}"
+        )
+
+
+# Two Objects
+
+
+def two_objects(rounds: int) -> dict[str, float]:
+    """Pictures per second of one thread, and of batches on a GPU."""
+
+    def batches(data: TwoObjects, size: int, number: int) -> None:
+        data.batch(number, size)
+        if data.every.is_cuda:
+            torch.cuda.synchronize()
+
+    one = {"cpu, one thread": (SCENES, partial(batches, TwoObjects(), SCENES))}
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    speeds = measure(one, rounds)
+    torch.set_num_threads(threads)
+    if torch.cuda.is_available():
+        data = TwoObjects().to("cuda")
+        many = {
+            f"cuda, batches of {size}": (size, partial(batches, data, size)) for size in GPU_BATCHES
+        }
+        speeds |= measure(many, rounds)
+    return speeds
 
 
 # A loop over Pillow
@@ -188,7 +227,7 @@ def _apart(ours: Tensor, theirs: Tensor) -> float:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measure how fast MNIST-A is rendered.")
+    parser = argparse.ArgumentParser(description="Measure how fast pictures are rendered.")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--source", default="auto", help="mnist, digits or auto")

@@ -89,8 +89,12 @@ class Coloured:
 
     def _fitting(self, concept: Concept) -> Tensor:
         """The pictures that a concept describes."""
-        said, own = encode([concept], self.images.device), self.labels
-        fits = (((own.codes == said.codes) & own.observed) | ~said.observed).all(1).nonzero()[:, 0]
+        fits = self._fits(encode([concept], self.images.device)).nonzero()[:, 0]
         if not len(fits):
             raise UsageError(f"`part={self.part!r}` has no picture of {concept}.")
         return fits
+
+    def _fits(self, said: Labels) -> Tensor:
+        """Which pictures one description is true of, bool `(N,)`."""
+        own = self.labels
+        return (((own.codes == said.codes) & own.observed) | ~said.observed).all(1)
