@@ -71,6 +71,8 @@ def test_moving_to_the_same_place_changes_nothing(data):
         ("bsds", "binarise", "none"),
         ("dsprites", "compositional", True),
         ("dsprites", "labels", 10),
+        ("celeba", "split_seed", 1),
+        ("celeba-words", "labelled", 0.5),
     ],
 )
 def test_a_field_that_means_nothing_is_refused(name, field, value):

@@ -32,11 +32,12 @@ def plain(array):
 
 def test_arrays_come_back(path):
     images = np.arange(24, dtype=np.uint8).reshape(4, 2, 3)
-    file = written(path, images=images, names=np.array(["a", "bc"]), codes=np.arange(4))
-    assert file.names() == ["images", "names", "codes"]
+    file = written(path, images=images, names=np.array(["a", "bc"]), codes=np.arange(4), x=[0.5])
+    assert file.names() == ["images", "names", "codes", "x"]
     assert np.array_equal(file.read("images", "uint8", (None, 2, 3)), images)
     assert file.read("names", "text", (None,)).tolist() == ["a", "bc"]
     assert file.read("codes", "integer", (4,)).tolist() == [0, 1, 2, 3]
+    assert file.read("x", "real", (1,)).tolist() == [0.5]
 
 
 def test_an_array_by_columns_comes_back(path):

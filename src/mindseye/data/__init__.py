@@ -8,13 +8,18 @@ from typing import Any
 from mindseye.concepts import Vocabulary
 from mindseye.data.batch import ENDLESS, Batch, Dataset
 from mindseye.data.bsds import Bsds
+from mindseye.data.celeba import CelebA, CelebAWords
+from mindseye.data.clevr import Clevr
 from mindseye.data.dsprites import DSprites
+from mindseye.data.iclevr import IClevr
 from mindseye.data.mnist_2bit import Mnist2Bit
 from mindseye.data.mnist_a import MnistA
 from mindseye.data.mnist_dynamic import Mnist
 from mindseye.data.mnist_static import MnistStatic
 from mindseye.data.omniglot import Omniglot
+from mindseye.data.one_object import OneObject
 from mindseye.data.sources import Sources, digits, mnist, sources
+from mindseye.data.two_objects import TwoObjects
 from mindseye.errors import UsageError, did_you_mean, listed
 
 __all__ = [
@@ -22,15 +27,21 @@ __all__ = [
     "ENDLESS",
     "Batch",
     "Bsds",
+    "CelebA",
+    "CelebAWords",
+    "Clevr",
     "DSprites",
     "Data",
     "Dataset",
+    "IClevr",
     "Mnist",
     "Mnist2Bit",
     "MnistA",
     "MnistStatic",
     "Omniglot",
+    "OneObject",
     "Sources",
+    "TwoObjects",
     "describe_parts",
     "digits",
     "mnist",
@@ -45,6 +56,12 @@ DATASETS = {
     "omniglot": Omniglot,
     "bsds": Bsds,
     "dsprites": DSprites,
+    "two-objects": TwoObjects,
+    "one-object": OneObject,
+    "celeba": CelebA,
+    "celeba-words": CelebAWords,
+    "clevr": Clevr,
+    "iclevr": IClevr,
 }
 
 
@@ -53,7 +70,7 @@ class Data:
     """Which data set, and how it is divided."""
 
     name: str = "mnist-a"
-    """A data set: mnist-a, mnist-2bit, mnist, mnist-static, omniglot, bsds or dsprites."""
+    """A data set: mnist-a, mnist, omniglot, dsprites, two-objects, celeba …"""
 
     source: str = "auto"
     """Where it comes from: mnist, digits (scikit-learn's, offline) …; auto takes what is there."""
@@ -121,7 +138,7 @@ class Data:
         """A part of the data set, its sources read from disk.
 
         Arguments:
-            part: train, validation or test; data sets that render pictures also have an observer.
+            part: train, validation or test; mnist-a, mnist-2bit and CelebA also have an observer.
             seed: Chooses the order of the pictures and their noise.
             folder: Where its files are; the usual places by default.
         """

@@ -22,7 +22,12 @@ from mindseye.files import explained
 
 __all__ = ["Npz"]
 
-KINDS = {"uint8": "whole numbers 0 to 255", "integer": "whole numbers", "text": "texts"}
+KINDS = {
+    "uint8": "whole numbers 0 to 255",
+    "integer": "whole numbers",
+    "real": "real numbers",
+    "text": "texts",
+}
 AGAIN = "It may be truncated: fetch it again."
 
 
@@ -46,7 +51,7 @@ class Npz:
 
         Arguments:
             name: What it is called in the file.
-            kind: `uint8`, `integer` of any size, or `text`.
+            kind: `uint8`, `integer` or `real` of any size, or `text`.
             shape: How long it must be on each axis, `None` where any length will do.
         """
         with self._opened(name) as file:
@@ -128,7 +133,7 @@ class Npz:
 def _is(dtype: np.dtype, kind: str) -> bool:
     if kind == "uint8":
         return dtype == np.uint8
-    return dtype.kind in {"integer": "iu", "text": "U"}[kind]
+    return dtype.kind in {"integer": "iu", "real": "f", "text": "U"}[kind]
 
 
 def _plain(shape: tuple[int | str, ...]) -> str:
