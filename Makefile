@@ -22,7 +22,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 # Kept in step with [dependency-groups] by tests/test_repository.py; old pips do not know --group.
-DEV := axe-playwright-python basedpyright httpx2 hypothesis playwright pytest pytest-timeout pytest-xdist ruff safetensors schemathesis scipy
+DEV := axe-playwright-python basedpyright httpx2 hypothesis playwright pytest pytest-timeout pytest-xdist ruff safetensors schemathesis scipy zuko
 
 demo: $(READY)  ## imagine a big 4 with the built-in model
 	@$(BIN)/mindseye imagine "digit=4, size=big"

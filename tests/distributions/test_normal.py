@@ -3,8 +3,15 @@ import torch
 from torch.distributions import Independent, MultivariateNormal, Normal, kl_divergence
 from torch.distributions.kl import _dispatch_kl
 
-from mindseye.distributions import ProductOfExperts, detached, diagonal_normal, standard_normal
+from mindseye.distributions import (
+    ProductOfExperts,
+    detached,
+    diagonal_normal,
+    moment_matched,
+    standard_normal,
+)
 from mindseye.distributions.normal import DiagonalNormal, _divergence, soft_bounded
+from mindseye.labels import Labels
 
 
 def test_soft_bounds_hold_everywhere():
@@ -86,3 +93,37 @@ def test_a_diagonal_normal_is_what_torch_makes_of_independent_ones():
     wider = q.expand((4, 5))
     assert wider.batch_shape == (4, 5)
     assert torch.equal(wider.mean[2], q.mean)
+
+
+# Noise
+
+
+def beliefs() -> list[DiagonalNormal]:
+    """A normal of every kind, with batches of two."""
+    loc, log_scale = torch.randn(2, 2, 4, 3, generator=torch.Generator().manual_seed(0)) / 2
+    said = Labels(torch.tensor([[0, 1], [1, 3]]), torch.tensor([[True, True], [True, False]]))
+    return [
+        diagonal_normal(loc[:, 0], log_scale[:, 0]),
+        standard_normal(loc[:, 0]),
+        ProductOfExperts(loc, log_scale, torch.tensor([[True] * 4, [False, True] * 2])),
+        moment_matched(loc, log_scale, said),
+    ]
+
+
+@pytest.mark.parametrize("q", beliefs(), ids=["normal", "standard", "product", "symbols"])
+def test_noise_becomes_latents_by_mean_and_deviation(q):
+    zero, one = torch.zeros(2, 3), torch.ones(2, 3)
+    assert torch.equal(q.at(zero), q.mean)
+    torch.testing.assert_close(q.at(one) - q.at(zero), q.stddev)
+    noise = torch.randn(5, 1, 3, generator=torch.Generator().manual_seed(1))
+    z, volume = q.at(noise), q.stddev.log().sum(-1)
+    expected = standard_normal(noise).log_prob(noise) - volume
+    torch.testing.assert_close(q.log_prob(z), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("q", beliefs(), ids=["normal", "standard", "product", "symbols"])
+def test_draws_are_the_latents_of_torch_s_noise(q):
+    torch.manual_seed(0)
+    z = q.rsample((6,))
+    torch.manual_seed(0)
+    torch.testing.assert_close(z, q.at(torch.randn(6, 2, 3)))

@@ -53,6 +53,10 @@ class DiagonalNormal(Independent):
             return torch.addcmul(self.mean, self.stddev, noise)
         return super().rsample(sample_shape)
 
+    def at(self, noise: Tensor) -> Tensor:
+        """The latents of standard normal noise `(..., D)`; leading sizes broadcast."""
+        return self.mean + self.stddev * noise
+
     def log_prob(self, value: Tensor) -> Tensor:
         """The log density, summed over the coordinates; in one launch on a GPU."""
         if wanted(value) and value.dtype == self.mean.dtype == torch.float32:

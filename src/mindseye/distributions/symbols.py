@@ -18,15 +18,14 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.distributions import Independent
 
-from mindseye.distributions.normal import diagonal_normal
+from mindseye.distributions.normal import DiagonalNormal, diagonal_normal
 from mindseye.labels import Labels
 
 __all__ = ["moment_matched"]
 
 
-def moment_matched(loc: Tensor, log_scale: Tensor, labels: Labels) -> Independent:
+def moment_matched(loc: Tensor, log_scale: Tensor, labels: Labels) -> DiagonalNormal:
     """The normal with the mean and variance of the symbols that fit each description, `(B, D)`.
 
     Arguments:

@@ -2,12 +2,14 @@
 
 from mindseye.networks.attributes import AttributeTower, SymbolTower
 from mindseye.networks.convolutional import NETWORKS, ImageNetworks, get_networks
+from mindseye.networks.coupling import Couplings
 from mindseye.networks.dense import MLP, GlorotMLP, ParallelMLP
 
 __all__ = [
     "MLP",
     "NETWORKS",
     "AttributeTower",
+    "Couplings",
     "GlorotMLP",
     "ImageNetworks",
     "ParallelMLP",

@@ -1,0 +1,126 @@
+r"""Normalising flows: standard normal noise $\varepsilon$ sent through a map that can be undone.
+
+$$
+z = f(\varepsilon, y), \qquad
+\log q(z \mid y) = \log \mathcal{N}(\varepsilon; 0, I) + \log \left| \det
+\frac{\partial \varepsilon}{\partial z} \right|, \quad \varepsilon = f^{-1}(z, y) .
+$$
+
+Draws and densities are exact. Means, variances and divergences have no closed form: the moments
+here are estimates, and `kl_divergence` knows nothing of flows.
+
+References:
+    Variational Inference with Normalizing Flows, Rezende and Mohamed, 2015
+    https://arxiv.org/abs/1505.05770
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution
+from torch.types import _size
+
+from mindseye.distributions.normal import ONE
+from mindseye.randomness import keys, normals
+
+__all__ = ["Flow", "Invertible"]
+
+FAR = 1e6
+"""Latents farther out have the density of this place, so that it is finite everywhere."""
+
+FARTHEST = 1e15
+"""Noise is taken as no farther out than this, where its square is finite still."""
+
+DRAWS = 512
+"""How many noise vectors the moments are estimated from."""
+
+
+class Invertible(Protocol):
+    """A map of noise `(..., D)` to latents, and back; `mindseye.networks.Couplings` is one."""
+
+    def forward(self, noise: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The latents of noise, and log |det dz/dnoise|."""
+        ...
+
+    def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The noise of latents, and log |det dnoise/dz|."""
+        ...
+
+
+class Flow(Distribution):
+    """What an invertible map makes of standard normal noise.
+
+    It is computed in float32 at least, also where autocast rounds to fewer digits.
+
+    Arguments:
+        couplings: The map.
+        context: What it is conditioned on, `(..., C)`, a distribution for each; None for one alone.
+        size: D.
+        device: Where it draws; the context's if there is one.
+    """
+
+    has_rsample = True
+
+    def __init__(
+        self,
+        couplings: Invertible,
+        context: Tensor | None = None,
+        *,
+        size: int,
+        device: torch.device | str | None = None,
+    ):
+        given = torch.empty(0, device=device) if context is None else context
+        self.dtype = torch.promote_types(given.dtype, torch.float32)
+        self.device, self.couplings = given.device, couplings
+        self.context = None if context is None else context.to(self.dtype)
+        super().__init__(given.shape[:-1], torch.Size([size]), validate_args=False)
+
+    def rsample(self, sample_shape: _size = ONE) -> Tensor:
+        """Draws that are differentiable in the map and in the context."""
+        shape = self._extended_shape(sample_shape)
+        return self.at(torch.randn(shape, dtype=self.dtype, device=self.device))
+
+    def at(self, noise: Tensor) -> Tensor:
+        """The latents of standard normal noise `(..., D)`; leading sizes broadcast."""
+        with torch.autocast(self.device.type, enabled=False):
+            return self.couplings.forward(noise.to(self.dtype), self.context)[0]
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The log density of latents `(..., D)`; finite for finite ones, however far out."""
+        with torch.autocast(self.device.type, enabled=False):  # bfloat16 has no digits for this
+            near = value.to(self.dtype).clamp(-FAR, FAR)
+            noise, log_det = self.couplings.inverse(near, self.context)
+            squares = noise.clamp(-FARTHEST, FARTHEST).square().sum(-1)
+            return log_det - squares / 2 - noise.shape[-1] * math.log(2 * math.pi) / 2
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean of 512 draws of fixed noise: an estimate, exact if the map is affine."""
+        return self._draws().mean(0)
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance of 512 draws of fixed noise: an estimate; `stddev` is its root.
+
+        It is exact if the map is affine in each coordinate by itself.
+        """
+        return self._draws().var(0, correction=0)
+
+    def __repr__(self) -> str:
+        return f"Flow(size={self.event_shape[0]}, batch_shape={tuple(self.batch_shape)})"
+
+    def _draws(self) -> Tensor:
+        """The latents of the fixed noise, `(512, ..., D)`."""
+        noise = _fixed_noise(self.event_shape[0], self.device)
+        return self.at(noise.view(DRAWS, *[1] * len(self.batch_shape), -1))
+
+
+def _fixed_noise(size: int, device: torch.device) -> Tensor:
+    """Noise and its mirror image, of mean 0 and variance 1 in every coordinate, `(512, D)`."""
+    half = normals(keys(0, torch.arange(DRAWS // 2, device=device), "moments"), size)
+    half = half / half.square().mean(0).sqrt()
+    return torch.cat([half, -half])
