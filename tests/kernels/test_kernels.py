@@ -25,6 +25,7 @@ from mindseye.kernels.bernoulli import BernoulliLogProb
 from mindseye.kernels.dense import BiasELU
 from mindseye.kernels.folding import FoldedKernel
 from mindseye.kernels.gaussian import Bounded, Divergence, LogDensity
+from mindseye.kernels.instance import InstanceNorm
 from mindseye.kernels.normalise import BatchNormELU
 from mindseye.kernels.overlap import TAPS, Overlap
 from mindseye.kernels.stem import Stem
@@ -146,6 +147,25 @@ def test_a_gradient_of_another_layout_is_the_same_gradient(device):
     last = gradient.contiguous(memory_format=torch.channels_last)
     one, two = (torch.autograd.grad(y, x, g, retain_graph=True)[0] for g in (gradient, last))
     assert torch.equal(one, two)
+
+
+# Instance normalisation
+
+
+@pytest.mark.parametrize("rectified", [True, False])
+@pytest.mark.parametrize("shape", [(3, 16, 14, 14), (2, 40, 5, 9), (2, 4, 33, 33)])
+@pytest.mark.parametrize(("kind", "tolerance"), [(torch.float32, SINGLE), (torch.bfloat16, HALF)])
+def test_instance_normalisation(device, rectified, shape, kind, tolerance):
+    x = learnt(maps(device, *shape).to(kind))
+
+    def kernel(x, weight, bias):
+        return InstanceNorm.apply(x, weight, bias, 1e-5, rectified)
+
+    def plain(x, weight, bias):
+        y = F.instance_norm(x, weight=weight, bias=bias, eps=1e-5)
+        return F.relu(y) if rectified else y
+
+    check(kernel, plain, [x, *scales(device, shape[1])], tolerance)
 
 
 # The first layer

@@ -8,6 +8,7 @@ from mindseye.concepts import Attribute, Vocabulary
 from mindseye.errors import UsageError
 from mindseye.labels import Labels
 from mindseye.models import Observer
+from mindseye.objectives.classify import log_likelihood
 
 WORDS = Vocabulary([Attribute("digit", ["0", "1", "2"]), Attribute("size", ["big", "small"])])
 SHAPE = (1, 64, 64)
@@ -105,3 +106,53 @@ def test_an_unknown_architecture_is_refused():
     message = r"`architecture='stong'` is not known; expected 'strong' or 'paper'\. .*'strong'\?"
     with pytest.raises(UsageError, match=message):
         Observer(WORDS, SHAPE, "stong")
+
+
+# An observer that is told something
+
+
+@pytest.fixture(scope="module")
+def informed() -> Observer:
+    torch.manual_seed(0)
+    made = Observer(WORDS, SHAPE, width=2, told="size")
+    for _ in range(5):
+        made(pictures())
+    return made.eval()
+
+
+def test_what_it_is_told_picks_its_answers(informed):
+    x = pictures()
+    features = informed.trunk(x)
+    (head,) = informed.heads  # none for what it is told
+    answers = head(features).view(6, 2, 3)
+    for told in (0, 1):
+        p = informed(x, torch.full((6,), told))
+        assert torch.equal(p.logits[:, 0], answers[:, told])
+    mixed = torch.tensor([0, 1, 1, 0, 1, 0])
+    assert torch.equal(informed(x, mixed).logits[:, 0], answers[torch.arange(6), mixed])
+    assert not torch.equal(answers[:, 0], answers[:, 1])
+
+
+def test_what_it_is_told_it_is_sure_of(informed):
+    told = torch.tensor([0, 1, 1, 0, 1, 0])
+    p = informed(pictures(), told)
+    said = Labels(torch.stack([0 * told, told], 1), torch.tensor([[False, True]]).expand(6, -1))
+    assert p.log_prob(said).tolist() == [0.0] * 6
+    assert torch.equal(informed.judge(pictures(), told)[:, 1], told)
+
+
+def test_what_nobody_tells_it_is_the_first_value(informed):
+    untold, first = informed(pictures()), informed(pictures(), torch.zeros(6, dtype=torch.int64))
+    assert torch.equal(untold.log_probs, first.log_probs)
+    assert informed.judge(pictures())[:, 1].tolist() == [0] * 6
+
+
+def test_it_learns_what_it_sees_given_what_it_is_told(informed):
+    y = Labels.full(torch.tensor([[2, 1]]).expand(6, -1))
+    bound = log_likelihood(informed, pictures(), y)
+    expected = informed(pictures(), torch.ones(6, dtype=torch.int64)).log_probs[:, 0, 2]
+    assert_close(bound.value, expected)
+    last = informed.heads[0][-1][-1]
+    (grad,) = torch.autograd.grad(bound.value.sum(), last.bias)
+    assert grad.view(2, 3).abs().amax(1)[0] == 0  # the answers to what was not told
+    assert grad.view(2, 3).abs().amax(1)[1] > 0

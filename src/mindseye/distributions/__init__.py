@@ -2,8 +2,10 @@
 
 from mindseye.distributions.attributes import Attributes
 from mindseye.distributions.chain import Chain, Latents
+from mindseye.distributions.flow import Flow
 from mindseye.distributions.normal import detached, diagonal_normal, standard_normal
 from mindseye.distributions.pixels import (
+    BetaPixels,
     ComponentNormal,
     NormalPixels,
     Pixels,
@@ -11,18 +13,22 @@ from mindseye.distributions.pixels import (
     QuantisedNormal,
 )
 from mindseye.distributions.product import ProductOfExperts
+from mindseye.distributions.sentences import Sentences
 from mindseye.distributions.symbols import moment_matched
 
 __all__ = [
     "Attributes",
+    "BetaPixels",
     "Chain",
     "ComponentNormal",
+    "Flow",
     "Latents",
     "NormalPixels",
     "Pixels",
     "ProductOfExperts",
     "QuantisedLogistic",
     "QuantisedNormal",
+    "Sentences",
     "detached",
     "diagonal_normal",
     "moment_matched",

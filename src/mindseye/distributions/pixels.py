@@ -1,8 +1,9 @@
-r"""What a decoder says about pixels: $p(x \mid z) = \prod_i p(x_i \mid z)$ in five forms.
+r"""What a decoder says about pixels: $p(x \mid z) = \prod_i p(x_i \mid z)$ in six forms.
 
 | likelihood          | a pixel is                  | what a decoder gives for it           |
 |---------------------|-----------------------------|---------------------------------------|
 | `Pixels`            | 0 or 1                      | log odds                              |
+| `BetaPixels`        | in [0, 1]                   | log odds of the mean                  |
 | `NormalPixels`      | any number                  | mean, log standard deviation          |
 | `ComponentNormal`   | any number                  | the same of every component           |
 | `QuantisedNormal`   | one of $n$ levels in [0, 1] | mean, log standard deviation          |
@@ -24,7 +25,7 @@ import math
 
 import torch
 from torch import Tensor
-from torch.distributions import Bernoulli, Distribution, Independent, Normal
+from torch.distributions import Bernoulli, Beta, Distribution, Independent, Normal
 from torch.nn.functional import logsigmoid
 from torch.types import _size
 
@@ -34,6 +35,7 @@ from mindseye.kernels import wanted
 
 __all__ = [
     "LEVELS",
+    "BetaPixels",
     "ComponentNormal",
     "NormalPixels",
     "Pixels",
@@ -63,6 +65,49 @@ class Pixels(Independent):
 
             return BernoulliLogProb.apply(self.logits, value)
         return super().log_prob(value)
+
+
+class BetaPixels(Distribution):
+    r"""Pictures of numbers in [0, 1], each pixel a Beta distribution of a given concentration.
+
+    $α = s σ(h)$ and $β = s\,(1 - σ(h))$: the mean is $σ(h)$, and $s$ says how narrow it is. Pixels
+    at the very ends, where the density may be infinite, are moved in by `END`.
+
+    Arguments:
+        logits: Log odds h of the means, `(..., C, H, W)`.
+        concentration: s; that of Cremer and Kushman (2018) is 100.
+    """
+
+    has_rsample = False
+    END = 1e-5
+
+    def __init__(self, logits: Tensor, concentration: float = 100.0):
+        self.logits, self.concentration = logits.float(), concentration
+        super().__init__(logits.shape[:-3], logits.shape[-3:], validate_args=False)
+
+    @property
+    def mean(self) -> Tensor:
+        """The expected picture."""
+        return self.logits.sigmoid()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The log density of pictures, summed over the last three dimensions."""
+        s, h = self.concentration, self.logits
+        alpha, beta = s * h.sigmoid(), s * (-h).sigmoid()
+        x = value.clamp(self.END, 1 - self.END)
+        each = (alpha - 1) * x.log() + (beta - 1) * torch.log1p(-x)
+        # log Γ(α) = log Γ(1 + α) - log α, which is finite for any h
+        each = each - torch.lgamma(1 + alpha) - torch.lgamma(1 + beta)
+        each = each + logsigmoid(h) + logsigmoid(-h)
+        constant = math.lgamma(s) + 2 * math.log(s)
+        return each.sum((-3, -2, -1)) + math.prod(self.event_shape) * constant
+
+    @torch.no_grad()
+    def sample(self, sample_shape: _size = ONE) -> Tensor:
+        """Draws."""
+        mean = self.mean.expand(self._extended_shape(torch.Size(sample_shape)))
+        s = self.concentration
+        return Beta(s * mean, s * (1 - mean), validate_args=False).sample()
 
 
 class NormalPixels(Independent):

@@ -30,6 +30,8 @@ class Observer(nn.Module):
         shape: Channels, height and width of a picture.
         architecture: `strong` or `paper`.
         width: Channels of the first convolution.
+        told: An attribute whose value it is told and does not judge: how one object stands to the
+            other says which of them is the first. Nobody telling it, it takes the first value.
     """
 
     def __init__(
@@ -38,6 +40,8 @@ class Observer(nn.Module):
         shape: tuple[int, int, int] = (1, 64, 64),
         architecture: str = "strong",
         width: int = 32,
+        *,
+        told: str = "",
     ):
         super().__init__()
         if architecture not in _TRUNKS:
@@ -52,18 +56,30 @@ class Observer(nn.Module):
         self.trunk, channels = trunk(shape[0], width)
         rows, columns = (-(-side >> halvings) for side in shape[1:])  # halvings round up
         features = channels * rows * columns
+        self.told = vocabulary.names.index(told) if told else None
+        answers = vocabulary.sizes[self.told] if self.told is not None else 1
         self.heads = nn.ModuleList(
             nn.Sequential(
-                nn.Linear(features, hidden), nn.ReLU(), nn.Dropout(dropout), MLP([hidden, size])
+                nn.Linear(features, hidden),
+                nn.ReLU(),
+                nn.Dropout(dropout),
+                MLP([hidden, size * answers]),
             )
-            for size in vocabulary.sizes
+            for k, size in enumerate(vocabulary.sizes)
+            if k != self.told
         )
 
-    def forward(self, x: Tensor) -> Attributes:
-        """p(y|x) for pictures `(B, C, H, W)`."""
+    def forward(self, x: Tensor, told: Tensor | None = None) -> Attributes:
+        """p(y|x) for pictures `(B, C, H, W)`, given the codes `(B,)` of what it is told."""
         features = self.trunk(x)
         logits = [head(features) for head in self.heads]
         widest = max(self.vocabulary.sizes)
+        if self.told is not None:
+            told = torch.zeros(len(x), dtype=torch.int64, device=x.device) if told is None else told
+            size = self.vocabulary.sizes[self.told]
+            logits = [_chosen(each.unflatten(1, (size, -1)), told) for each in logits]
+            sure = nn.functional.one_hot(told, size).to(logits[0]) * 2 * SURE - SURE
+            logits.insert(self.told, sure)
         padded = [nn.functional.pad(each, (0, widest - each.shape[1])) for each in logits]
         return Attributes(torch.stack(padded, 1).float(), self.vocabulary.sizes)
 
@@ -73,9 +89,19 @@ class Observer(nn.Module):
         return f"p(y | x) = ∏ p(y_k | x), pictures {self.shape}, attributes {words}"
 
     @torch.no_grad()
-    def judge(self, x: Tensor) -> Tensor:
+    def judge(self, x: Tensor, told: Tensor | None = None) -> Tensor:
         """The most probable codes of some pictures, `(B, K)`."""
-        return self(x).mode
+        return self(x, told).mode
+
+
+SURE = 50.0
+"""Log odds of what an observer is told."""
+
+
+def _chosen(logits: Tensor, told: Tensor) -> Tensor:
+    """The answers `(B, V)`, of those for every value `(B, T, V)`, to what was told `(B,)`."""
+    index = told[:, None, None].expand(-1, 1, logits.shape[-1])
+    return logits.gather(1, index)[:, 0]
 
 
 def _strong(channels: int, width: int) -> tuple[nn.Module, int]:

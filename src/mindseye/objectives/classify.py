@@ -16,5 +16,6 @@ __all__ = ["log_likelihood"]
 @objective("classify", fits="", cite="vedantam2018", trains="observer")
 def log_likelihood(observer: Observer, x: Tensor, y: Any, *, beta: float = 1.0) -> Bound:
     """log p(y|x); there is no divergence for `beta` to weigh."""
-    log_py = observer(x).log_prob(y)
+    told = None if observer.told is None else y.codes[:, observer.told]
+    log_py = observer(x, told).log_prob(y)
     return Bound(log_py, {"log_py_x": log_py})
