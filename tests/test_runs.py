@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ import torch
 
 from mindseye import runs
 from mindseye.errors import DataError, UsageError
+from mindseye.evaluation.captions import evaluate_captions
 from mindseye.models import JointVAE, Observer
-from mindseye.papers import get_recipe
+from mindseye.papers import Recipe, get_recipe
 from mindseye.runs import Run, create, estimate, find, list_runs, load, load_observer
+from mindseye.runs.making import fresh
 from mindseye.tensors import read_tensors, write_tensors
 
 SETTINGS = {"source": "digits", "steps": "30", "log_every": "5", "checkpoint_every": "10"}
@@ -491,3 +494,98 @@ def test_a_refitted_run_is_summed_up_by_its_training(tmp_path):
     found = run.summary()
     assert (found["steps"], found["bound"], found["seconds"]) == ("40/40", -8.0, 5)
     assert [record["step"] for record in run.trained()] == [20, 40]
+
+
+# Flows beside the model of another run
+
+
+def few_steps(name: str, **settings: str) -> Recipe:
+    return get_recipe(name).with_settings({"steps": "4", "log_every": "2", **settings})
+
+
+@pytest.fixture(scope="module")
+def captioned(root, finished, observer) -> Run:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mindseye.data.averages.PICTURES", 64)  # to render many takes long
+        run = create(few_steps("one-object/vlvae-tiny"), root)
+        list(run.train())
+    return run
+
+
+@pytest.mark.parametrize("name", ["vlvae-agg", "vlvae-true"])
+def test_flows_begin_with_the_weights_of_the_model_they_are_fitted_to(captioned, tmp_path, name):
+    run = create(few_steps(f"one-object/{name}-tiny"), tmp_path, start=captioned)
+    assert run.recipe.start == captioned.recipe.digest
+    weights = read_tensors(captioned.weights_file)
+    began = fresh(run.recipe, "cpu", run.recipe.data.open("train"), run.path)
+    list(run.train())
+    for model in (began, run.model()):
+        found = model.base.state_dict()
+        assert found.keys() == weights.keys()
+        assert all(torch.equal(found[each], weights[each]) for each in weights)
+    assert run.model().knows_aggregate is (name == "vlvae-agg")
+    assert run.recipe.fits == {"q_x", "q_y"}
+
+
+def test_flows_are_not_put_beside_another_model(captioned, tmp_path):
+    with pytest.raises(DataError, match="expected"):
+        create(few_steps("two-objects/vlvae-agg-tiny"), tmp_path / "runs", start=captioned)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_with_flows_is_taken_up_again(captioned, tmp_path):
+    recipe = few_steps("one-object/vlvae-agg-tiny", checkpoint_every="2")
+    whole, left = (create(recipe, tmp_path, start=captioned) for _ in range(2))
+    list(whole.train())
+    records = left.train()
+    next(records)
+    records.close()
+    assert not left.finished
+    list(left.train())
+    same = (left.path / "weights.safetensors").read_bytes()
+    assert same == (whole.path / "weights.safetensors").read_bytes()
+
+
+def test_a_run_with_flows_opens_as_a_mind_that_reads_and_writes_captions(captioned, tmp_path):
+    with pytest.raises(UsageError, match=r"imagines nothing from words.*`mindseye aggregate 0"):
+        captioned.mind().imagine("large")
+    run = create(few_steps("one-object/vlvae-agg-tiny"), tmp_path, start=captioned)
+    list(run.train())
+    mind = run.mind()
+    assert not mind.fills
+    imagined = mind.imagined("large red", n=3)
+    assert imagined.means.shape == (3, 3, 16, 16)
+    assert len(mind.tell(imagined.latents).captions) == 3
+    assert (run.path / "samples.png").exists()
+
+
+def test_a_model_of_pictures_alone_learns_words_from_flows(tmp_path):
+    settings = {"source": "digits", "steps": "2", "log_every": "1"}
+    base = create(get_recipe("mnist/vae-tiny").with_settings(settings), tmp_path)
+    list(base.train())
+    recipe = replace(
+        base.recipe,
+        objectives=("aggregate",),
+        weights={},
+        model=replace(base.recipe.model, flow=2, flow_hidden=8, reads="q_x"),
+    )
+    run = create(recipe, tmp_path, start=base)
+    list(run.train())
+    mind = run.mind()
+    assert mind.imagine("digit=4", n=2).shape == (2, 1, 28, 28)
+    with pytest.raises(UsageError, match="is of `kind='vae'`; expected 'vlvae'"):
+        evaluate_captions(run)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("one-object/vlvae-tiny", {"flow": "6"}),
+        ("one-object/vlvae-agg-tiny", {"flow": "0"}),
+        ("mnist-a/telbo-tiny", {"flow": "2"}),
+    ],
+)
+def test_flows_and_their_objectives_go_together(name, settings):
+    with pytest.raises(UsageError, match="fit flows to a trained model") as refused:
+        get_recipe(name).with_settings(settings)
+    assert refused.value.hint == "`mindseye aggregate RUN` gives flows to the model of a run."

@@ -400,7 +400,8 @@ def test_the_plane_of_figure_7_is_drawn(mindseye, objective):
     code, _, err = mindseye("plane", "0", "--side", "6")
     assert code == 0, err
     assert size_of(Path(f"runs/00000-mnist-2bit-{objective}/plane.png"))[0] > 100
-    refused(mindseye("imagine", "odd", "--model", "0"), "imagines nothing from words", "telbo")
+    told = mindseye("imagine", "odd", "--model", "0")
+    refused(told, "imagines nothing from words", "`mindseye aggregate 0")
 
 
 def test_every_command_has_help_that_opens_with_something_to_paste(mindseye):

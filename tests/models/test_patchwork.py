@@ -19,7 +19,8 @@ def model() -> VAE:
 
 
 def test_a_patch_is_seen_and_read_again():
-    x = 0.02 * torch.randn(6, 63, 1, 1)
+    torch.manual_seed(0)
+    x = 0.01 * torch.randn(6, 63, 1, 1)  # no pixel is out of range
     pictures = seen(x)
     assert pictures.shape == (6, 1, 8, 8)
     assert_close((pictures - 0.5) * CONTRAST, patches(x))

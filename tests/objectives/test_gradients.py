@@ -26,6 +26,7 @@ from mindseye.objectives import (
 )
 from mindseye.objectives.elbo import bound_under
 from mindseye.objectives.telbo import with_words_left_out
+from mindseye.papers.recipe import FITTED
 
 WORDS = Vocabulary([Attribute("digit", ["0", "1", "2"]), Attribute("size", ["big", "small"])])
 MODULES = ["image_decoder", "label_decoder", "image_encoder", "label_encoder", "joint_encoder"]
@@ -73,7 +74,8 @@ def test_gradient_reaches_exactly_the_networks_it_should(name):
 
 
 def test_every_joint_objective_is_tested_here():
-    assert {name for name, found in OBJECTIVES.items() if "joint" in found.trains} == set(REACHED)
+    joint = {name for name, found in OBJECTIVES.items() if "joint" in found.trains}
+    assert joint - set(FITTED) == set(REACHED)  # tests/models/test_flowing.py has those of flows
 
 
 def test_unimodal_bounds_leave_the_decoders_and_their_statistics_untouched():

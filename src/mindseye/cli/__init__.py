@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from mindseye.cli.aggregate import aggregate
 from mindseye.cli.cite import cite
 from mindseye.cli.compare import compare
 from mindseye.cli.data import data
@@ -51,6 +52,7 @@ for _command in (
     studio,
     train,
     resume,
+    aggregate,
     sweep,
     evaluate,
     compare,

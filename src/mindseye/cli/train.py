@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mindseye.runs import Run
     from mindseye.training import Record
 
-__all__ = ["resume", "train"]
+__all__ = ["TensorBoard", "follow", "resume", "train"]
 
 TensorBoard = Annotated[
     bool, typer.Option("--tensorboard", help="Also write TensorBoard files into the run's folder.")
@@ -69,6 +69,11 @@ def train(
     chosen = get_recipe(recipe).with_settings(settings)
     if seed is not None:
         chosen = chosen.with_settings({"training.seed": str(seed)})
+    if chosen.model.flow and not start:
+        raise UsageError(
+            f"`{recipe}` fits flows to a trained model.",
+            "Name its run with --start, or use `mindseye aggregate RUN`.",
+        )
     where = chosen_device(device)
     chosen = replace(chosen, data=chosen.data.resolved(data))
     if chosen.data.source == "digits":
@@ -78,7 +83,7 @@ def train(
     chosen.data.open("train", folder=data)  # fail before a folder is made
     run = create(chosen, runs, start=find(start, runs) if start else None)
     records = run.train(where, data, compiled=not no_compile)
-    _follow(run, records, tensorboard=tensorboard, as_json=json)
+    follow(run, records, tensorboard=tensorboard, as_json=json)
 
 
 def resume(
@@ -101,10 +106,10 @@ def resume(
     if found.finished:
         raise UsageError(f"{found.path} is finished.", "Train anew with more steps: --set steps=…")
     records = found.train(chosen_device(device), data, compiled=not no_compile)
-    _follow(found, records, tensorboard=tensorboard, as_json=json)
+    follow(found, records, tensorboard=tensorboard, as_json=json)
 
 
-def _follow(run: Run, records: Iterator[Record], *, tensorboard: bool, as_json: bool) -> None:
+def follow(run: Run, records: Iterator[Record], *, tensorboard: bool, as_json: bool) -> None:
     """Train a run under a progress bar, then say what came out."""
     note(f"{run.path}: {run.recipe.about or run.recipe.name}")
     last: Record | None = None

@@ -3,20 +3,24 @@
 from mindseye.models.deep import Ancestral, DeepVAE
 from mindseye.models.exact import LinearGaussian
 from mindseye.models.factor import FactorVAE
+from mindseye.models.flowing import Flowing
 from mindseye.models.joint import JointVAE, frozen
 from mindseye.models.ladder import AncestralLadder, LadderVAE
 from mindseye.models.observer import Observer
 from mindseye.models.patchwork import Patchwork
 from mindseye.models.semi import Described, SemiVAE
 from mindseye.models.vae import VAE
+from mindseye.models.vlvae import VLVAE
 
 __all__ = [
     "VAE",
+    "VLVAE",
     "Ancestral",
     "AncestralLadder",
     "DeepVAE",
     "Described",
     "FactorVAE",
+    "Flowing",
     "JointVAE",
     "LadderVAE",
     "LinearGaussian",

@@ -3,6 +3,8 @@
 from mindseye.objectives.aggregate import (
     Aggregate,
     KLSplit,
+    fit_aggregate,
+    fit_true_posterior,
     split_average_kl,
     words_to_aggregate,
 )
@@ -23,6 +25,7 @@ from mindseye.objectives.scan import scan
 from mindseye.objectives.surgery import decomposed
 from mindseye.objectives.tcvae import tcvae, tcvae_mws
 from mindseye.objectives.telbo import semi_supervised, telbo, unimodal_bounds
+from mindseye.objectives.vlvae import vlvae_bound
 
 __all__ = [
     "OBJECTIVES",
@@ -34,6 +37,8 @@ __all__ = [
     "capacity_bound",
     "decomposed",
     "factor",
+    "fit_aggregate",
+    "fit_true_posterior",
     "get_objective",
     "hfvae",
     "hfvae_mws",
@@ -57,6 +62,7 @@ __all__ = [
     "telbo",
     "unimodal_bounds",
     "vae",
+    "vlvae_bound",
     "words_elbo",
     "words_to_aggregate",
 ]

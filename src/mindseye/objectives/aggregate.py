@@ -1,4 +1,4 @@
-r"""What an average of divergences is made of.
+r"""Aggregate posteriors: what an average of divergences is made of, and flows that learn it.
 
 For posteriors $q_n(z) = q(z \mid x_n, y)$ of the $N$ pictures of one description, their aggregate
 $\bar q = \frac1N \sum_n q_n$ and any $r(z)$, such as $q(z \mid y)$,
@@ -15,7 +15,20 @@ The other direction, $\mathrm{KL}(q(z \mid y) \,\|\, \bar q)$, keeps $q(z \mid y
 pictures of $y$: `words_to_aggregate`. The bound $\mathrm{elbo}(y)$ of the TELBO does not: away from
 all pictures $p(y \mid z)$ may be as sure as it likes, and $q(z \mid y)$ goes there.
 
+A flow $q_φ(z \mid y)$ beside a model that is held still can be fitted to either of two things
+(Cremer and Kushman, 2018): to the true posterior, by raising
+
+$$ \mathbb{E}_{q_φ(z \mid y)}\left[ \log \frac{p(y \mid z)\, p(z)}{q_φ(z \mid y)} \right]
+   \le \log p(y) $$
+
+(`true-posterior`, their eq. 3), or to the aggregate of the posteriors of pictures, by raising
+$\mathbb{E}_{q(z \mid x)}[\log q_φ(z \mid y)]$ over pictures and their descriptions (`aggregate`,
+their eq. 5); the same draws fit $q_φ(z)$, the aggregate of all pictures. Words may be left out of
+descriptions on the way: then $q_φ(z \mid y_\mathcal{O})$ is the aggregate of all pictures that fit.
+
 References:
+    On the Importance of Learning Aggregate Posteriors in Multimodal Variational Autoencoders,
+    Cremer and Kushman, 2018
     ELBO surgery, Hoffman and Johnson, 2016
     http://approximateinference.org/accepted/HoffmanJohnson2016.pdf
     Generative Models of Visually Grounded Imagination, Vedantam et al., 2018, A.1
@@ -25,7 +38,7 @@ References:
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -33,11 +46,42 @@ from torch.distributions import Distribution, kl_divergence
 from torch.nn.functional import one_hot
 
 from mindseye.labels import Labels
+from mindseye.models.flowing import Flowing
 from mindseye.models.joint import JointModel
 from mindseye.objectives.bound import Bound
+from mindseye.objectives.registry import objective
 from mindseye.objectives.telbo import with_words_left_out
+from mindseye.streams import side_by_side
 
-__all__ = ["Aggregate", "KLSplit", "split_average_kl", "words_to_aggregate"]
+__all__ = [
+    "Aggregate",
+    "KLSplit",
+    "fit_aggregate",
+    "fit_true_posterior",
+    "split_average_kl",
+    "words_to_aggregate",
+]
+
+
+@objective("aggregate", fits="q_y", cite="cremer2018", trains="joint vae factor vlvae")
+def fit_aggregate(model: Flowing, x: Tensor, y: Any, *, drop: float = 0.3) -> Bound:
+    """E log q(z|y_O) + E log q(z) under the posteriors of pictures; the model is held still."""
+    z = model.posterior(x, y).rsample()  # of numbers without a gradient
+    log_words, log_all = side_by_side(
+        lambda: model.q_y(with_words_left_out(y, drop)).log_prob(z),
+        lambda: model.aggregate.log_prob(z),
+    )
+    return Bound(log_words + log_all, {"log_qy_qx": log_words, "log_q_qx": log_all})
+
+
+@objective("true-posterior", fits="q_y", cite="cremer2018 vedantam2018", trains="joint vlvae")
+def fit_true_posterior(model: Flowing, x: Tensor, y: Any, *, gamma: float = 1.0) -> Bound:
+    """elbo(y) under the flow q(z|y); the model is held still, and pictures are not looked at."""
+    q = model.q_y(y)
+    z = q.rsample()
+    log_py, log_p, log_q = model.p_y(z).log_prob(y), model.prior.log_prob(z), q.log_prob(z)
+    terms = {"log_py_qy": log_py, "kl_qy_p": log_q - log_p}
+    return Bound(gamma * log_py + log_p - log_q, terms)
 
 
 class Aggregate:

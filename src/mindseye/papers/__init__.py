@@ -3,6 +3,8 @@
 from mindseye.papers import (
     burda,
     burda_tables,
+    cremer,
+    cremer_tables,
     higgins,
     higgins_tables,
     ladders,
@@ -28,6 +30,8 @@ __all__ = [
     "burda",
     "burda_tables",
     "citations",
+    "cremer",
+    "cremer_tables",
     "get_recipe",
     "get_table",
     "higgins",

@@ -20,6 +20,13 @@ BIBTEX = {
   year = {2018},
   url = {https://arxiv.org/abs/1705.10762}
 }""",
+    "cremer2018": """@inproceedings{cremer2018,
+  title = {On the Importance of Learning Aggregate Posteriors in Multimodal Variational
+           Autoencoders},
+  author = {Cremer, Chris and Kushman, Nate},
+  booktitle = {Symposium on Advances in Approximate Bayesian Inference},
+  year = {2018}
+}""",
     "suzuki2017": """@inproceedings{suzuki2017,
   title = {Joint Multimodal Learning with Deep Generative Models},
   author = {Suzuki, Masahiro and Nakayama, Kotaro and Matsuo, Yutaka},
@@ -195,6 +202,32 @@ BIBTEX = {
   year = {2017},
   url = {https://github.com/deepmind/dsprites-dataset}
 }""",
+    "johnson2017": """@inproceedings{johnson2017,
+  title = {{CLEVR}: A Diagnostic Dataset for Compositional Language and Elementary Visual
+           Reasoning},
+  author = {Johnson, Justin and Hariharan, Bharath and van der Maaten, Laurens and
+            Fei-Fei, Li and Zitnick, C. Lawrence and Girshick, Ross},
+  booktitle = {Computer Vision and Pattern Recognition},
+  year = {2017},
+  url = {https://arxiv.org/abs/1612.06890}
+}""",
+    "elnouby2019": """@inproceedings{elnouby2019,
+  title = {Tell, Draw, and Repeat: Generating and Modifying Images Based on Continual
+           Linguistic Instruction},
+  author = {El-Nouby, Alaaeldin and Sharma, Shikhar and Schulz, Hannes and Hjelm, Devon and
+            El Asri, Layla and Ebrahimi Kahou, Samira and Bengio, Yoshua and
+            Taylor, Graham W.},
+  booktitle = {International Conference on Computer Vision},
+  year = {2019},
+  url = {https://arxiv.org/abs/1811.09845}
+}""",
+    "liu2015": """@inproceedings{liu2015,
+  title = {Deep Learning Face Attributes in the Wild},
+  author = {Liu, Ziwei and Luo, Ping and Wang, Xiaogang and Tang, Xiaoou},
+  booktitle = {International Conference on Computer Vision},
+  year = {2015},
+  url = {https://arxiv.org/abs/1411.7766}
+}""",
     "larochelle2011": """@inproceedings{larochelle2011,
   title = {The Neural Autoregressive Distribution Estimator},
   author = {Larochelle, Hugo and Murray, Iain},
@@ -220,5 +253,11 @@ _DATA = {
     "omniglot": ["lake2015"],
     "bsds": ["martin2001", "uria2013"],
     "dsprites": ["matthey2017"],
+    "two-objects": ["cremer2018", "johnson2017"],
+    "one-object": ["cremer2018", "johnson2017"],
+    "celeba": ["liu2015"],
+    "celeba-words": ["liu2015", "cremer2018"],
+    "clevr": ["johnson2017"],
+    "iclevr": ["elnouby2019", "johnson2017"],
 }
 """What every data set comes from."""

@@ -10,7 +10,17 @@ from torch import nn
 
 from mindseye.concepts import Vocabulary
 from mindseye.errors import UsageError, did_you_mean, listed
-from mindseye.models import VAE, DeepVAE, FactorVAE, JointVAE, LadderVAE, Observer, SemiVAE
+from mindseye.models import (
+    VAE,
+    VLVAE,
+    DeepVAE,
+    FactorVAE,
+    Flowing,
+    JointVAE,
+    LadderVAE,
+    Observer,
+    SemiVAE,
+)
 
 __all__ = ["KINDS", "Model"]
 
@@ -25,10 +35,10 @@ class Model:
     """Which networks, and how large."""
 
     kind: str = "joint"
-    """joint (with words), vae, deep, ladder or factor (pictures alone), semi, or observer."""
+    """joint (words), vlvae (captions), vae, deep, ladder, factor (no words), semi or observer."""
 
     networks: str = "paper"
-    """paper, slim, lean, dense, plain or tanh; strong or paper for an observer."""
+    """paper, slim, lean, dense …; residual or folded for captions; strong for an observer."""
 
     latent: int = 10
     """Size of the latent."""
@@ -51,26 +61,42 @@ class Model:
     likelihood: str = "bernoulli"
     """What a pixel of a vae or deep model is: bernoulli, normal, quantised-normal …"""
 
+    inference: str = "marginal"
+    """What a vlvae infers its latent from: the picture (marginal), or its caption too (joint)."""
+
+    flow: int = 0
+    """Couplings of the flows beside a trained model, which is held still; 0 for none."""
+
+    flow_hidden: int = 0
+    """Width of their networks; 0 for 128."""
+
+    reads: str = ""
+    """Which inference networks that model has trained, such as q_x q_xy."""
+
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise UsageError(
                 f"`kind={self.kind!r}` is not known; expected {listed(KINDS)}.",
                 did_you_mean(self.kind, KINDS),
             )
-        for name, least in {"latent": 1, "width": 0, "hidden": 0}.items():
-            self._expect(name, getattr(self, name), least)
+        for name in ("latent", "width", "hidden", "flow", "flow_hidden"):
+            self._expect(name, getattr(self, name), 1 if name == "latent" else 0)
         for name in ("latents", "units"):
             for value in getattr(self, name):
                 self._expect(name, value, 1)
 
     def build(self, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
         """A fresh model."""
-        return KINDS[self.kind](self, vocabulary, shape)
+        made = KINDS[self.kind](self, vocabulary, shape)
+        if not self.flow:
+            return made
+        joint = "q_xy" in self.reads.split()
+        return Flowing(made, vocabulary, self.flow, self.flow_hidden or 128, joint=joint)
 
     @property
     def alone(self) -> bool:
         """Whether it is a model of pictures alone, which knows no words."""
-        return self.kind in ("vae", "deep", "factor", "ladder")
+        return self.kind in ("vae", "deep", "factor", "ladder") and not self.flow
 
     @property
     def imagines(self) -> bool:
@@ -88,7 +114,13 @@ def _joint(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
 
 
 def _observer(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
-    return Observer(vocabulary, shape, model.networks, model.width or 32)
+    told = "relation" if "relation" in vocabulary.names else ""
+    return Observer(vocabulary, shape, model.networks, model.width or 32, told=told)
+
+
+def _vlvae(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
+    sizes = (model.latent, model.networks, model.width, model.hidden)
+    return VLVAE(vocabulary, shape, *sizes, inference=model.inference)
 
 
 def _vae(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
@@ -117,6 +149,7 @@ def _semi(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
 
 KINDS: dict[str, Callable[[Model, Vocabulary, Shape], nn.Module]] = {
     "joint": _joint,
+    "vlvae": _vlvae,
     "vae": _vae,
     "deep": _deep,
     "ladder": _ladder,

@@ -97,6 +97,13 @@ class Recipe:
                     f"this one is of `kind={self.model.kind!r}`.",
                     f"Such a model is trained by {listed(_objectives_of(self.model.kind))}.",
                 )
+        for stage in self.stages:
+            if (stage.name in FITTED) != bool(self.model.flow):
+                raise UsageError(
+                    f"`objectives` has {stage.name!r} and the model has `flow={self.model.flow}`:"
+                    f" {listed(FITTED)} fit flows to a trained model, and nothing else does.",
+                    "`mindseye aggregate RUN` gives flows to the model of a run.",
+                )
         for name in self.weights:
             if name not in _weights(self):
                 raise UsageError(
@@ -134,6 +141,9 @@ class Recipe:
         if self.model.kind == "semi":
             return frozenset({"q_x", "q_y"})
         trained = frozenset[str]().union(*(stage.fits for stage in self.stages))
+        trained |= frozenset(self.model.reads.split())
+        if self.model.kind == "vlvae" and self.model.inference == "joint":
+            trained = (trained - {"q_x"}) | {"q_xy"}
         return trained | {"q_y"} if self.model.alone else trained
 
     @property
@@ -186,7 +196,14 @@ class Recipe:
 
 RECIPES: dict[str, Recipe] = {}
 
-_LATER = (("training", Training, ("cooling", "heat")), ("data", Data, ("side",)))
+FITTED = ("aggregate", "true-posterior")
+"""Objectives of flows beside a model that is held still."""
+
+_LATER = (
+    ("training", Training, ("cooling", "heat")),
+    ("data", Data, ("side",)),
+    ("model", Model, ("inference", "flow", "flow_hidden", "reads")),
+)
 """Fields that came after the first runs."""
 
 

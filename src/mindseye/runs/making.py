@@ -12,9 +12,10 @@ import torch
 from torch import nn
 
 from mindseye.data import Batch, Dataset
-from mindseye.models import VAE, DeepVAE, JointVAE, LadderVAE, SemiVAE
+from mindseye.models import VAE, VLVAE, DeepVAE, Flowing, JointVAE, LadderVAE, SemiVAE
 from mindseye.papers import Recipe
 from mindseye.papers.refitting import refitted
+from mindseye.runs.reading import Readings
 from mindseye.tensors import read_tensors
 from mindseye.training import Checkpoints, Record, train
 
@@ -26,6 +27,7 @@ __all__ = [
     "estimate",
     "fresh",
     "shapes_of",
+    "started",
     "trained",
 ]
 
@@ -57,8 +59,10 @@ def fresh(
         torch.default_generator.manual_seed(recipe.training.seed)
         model = _built(recipe, device)
     if recipe.start and folder:
-        weights = read_tensors(folder / "start.safetensors", shapes_of(model))
-        model.load_state_dict(weights)
+        inner = started(model)
+        inner.load_state_dict(read_tensors(folder / "start.safetensors", shapes_of(inner)))
+    elif isinstance(model, VLVAE):
+        model.prepare(dataset.examples(torch.arange(256, device=device)).x.mean(0))
     elif isinstance(model, VAE | DeepVAE | LadderVAE):
         some = dataset.examples(torch.arange(model.likelihood.examples, device=device)).x
         model.prepare(dataset.mean(), some)
@@ -73,7 +77,7 @@ def trained(
     training = train(
         model,
         recipe.bounds,
-        batches(recipe, dataset),
+        batches(recipe, _seen(recipe, model, dataset)),
         recipe.training,
         checkpoints=Checkpoints(folder / "checkpoints"),
         decayed=decayed(model),
@@ -145,7 +149,20 @@ def shapes_of(model: nn.Module) -> dict[str, torch.Size]:
     return {name: tensor.shape for name, tensor in model.state_dict().items()}
 
 
-def batches(recipe: Recipe, dataset: Dataset) -> Callable[..., Batch]:
+def started(model: nn.Module) -> nn.Module:
+    """What the weights of another run are weights of: a model, or the one below its flows."""
+    return model.base if isinstance(model, Flowing) else model
+
+
+def _seen(recipe: Recipe, model: nn.Module, dataset: Dataset) -> Dataset | Readings:
+    """What a model learns from: pictures, or what the model below its flows reads in them."""
+    if not isinstance(model, Flowing):
+        return dataset
+    few = recipe.training.steps * recipe.training.batch_size
+    return Readings(model.eval(), dataset, recipe.training.seed, few)
+
+
+def batches(recipe: Recipe, dataset: Dataset | Readings) -> Callable[..., Batch]:
     """Batches by their number."""
     size = recipe.training.batch_size
     return lambda number, count=1: dataset.batch(number, size, count)

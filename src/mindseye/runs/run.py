@@ -44,7 +44,7 @@ from mindseye.models import (
 from mindseye.papers import Recipe
 from mindseye.pictures import save_picture
 from mindseye.provenance import provenance
-from mindseye.runs.making import blank, data_of, fresh, shapes_of, trained
+from mindseye.runs.making import blank, data_of, fresh, shapes_of, started, trained
 from mindseye.tensors import read_tensors, write_tensors
 from mindseye.training import Checkpoints, Log, Record, read_log
 
@@ -180,6 +180,7 @@ class Run:
             name=self.name,
             fits=self.recipe.fits,
             observer=(lambda: load_observer(judge)) if judge else None,
+            fills="aggregate" not in self.recipe.objectives,
         )
 
     def _draw_samples(self) -> None:
@@ -242,7 +243,7 @@ def create(
     model = blank(recipe)  # a model that cannot be built fails before there is a folder
     weights = None
     if start:
-        weights = read_tensors(start.weights_file, shapes_of(model))
+        weights = read_tensors(start.weights_file, shapes_of(started(model)))
         recipe = replace(recipe, start=start.recipe.digest)
     root = Path(root)
     with explained(root):

@@ -1,0 +1,80 @@
+"""`mindseye aggregate`: flows that learn where a trained model's latents are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mindseye.cli.options import DataFolder, Device, Json, NoCompile, Runs, chosen_device, setting
+from mindseye.cli.train import TensorBoard, follow
+from mindseye.errors import UsageError
+
+if TYPE_CHECKING:
+    from mindseye.papers import Recipe
+
+__all__ = ["aggregate"]
+
+
+class Target(StrEnum):
+    """What q(z|y) is fitted to."""
+
+    aggregate = "aggregate"
+    true = "true"
+
+
+def aggregate(
+    run: Annotated[str, typer.Argument(help="A run's folder, name or number.")],
+    target: Annotated[
+        Target,
+        typer.Option(help="The aggregate posterior of pictures, or the true posterior of words."),
+    ] = Target.aggregate,
+    couplings: Annotated[int, typer.Option(help="Couplings of a flow.")] = 6,
+    hidden: Annotated[int, typer.Option(help="Width of their networks; 0 by the run's size.")] = 0,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a field: steps=2000, drop=0.5 …")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of weights, data and noise.")] = None,
+    runs: Runs = "runs",
+    data: DataFolder = None,
+    device: Device = "auto",
+    no_compile: NoCompile = False,
+    tensorboard: TensorBoard = False,
+    json: Json = False,
+) -> None:
+    """Fit flows to the latents of a trained model, which is held still.
+
+    One flow learns q(z|y): where the pictures of a description are, also of one that leaves words
+    open. Another learns q(z), where all pictures are. The result is a run of its own, which
+    imagines, evaluates and is shown as any other; a model of pictures alone learns words this way.
+
+    \b
+    mindseye aggregate runs/00001-two-objects-vlvae-lean
+    mindseye aggregate 1 --target true
+    mindseye aggregate 7 --couplings 8 --set steps=4000
+    """
+    from mindseye.runs import create, find
+
+    found = find(run, runs)
+    if not found.finished:
+        raise UsageError(f"{found.path} is not finished.", f"mindseye resume {found.path}")
+    recipe = _flowing(found.recipe, target, couplings, hidden)
+    recipe = recipe.with_settings(dict(setting(text) for text in set_ or []))
+    if seed is not None:
+        recipe = recipe.with_settings({"training.seed": str(seed)})
+    where = chosen_device(device)
+    recipe = replace(recipe, data=recipe.data.resolved(data))
+    recipe.data.open("train", folder=data)  # fail before a folder is made
+    made = create(recipe, runs, start=found)
+    records = made.train(where, data, compiled=not no_compile)
+    follow(made, records, tensorboard=tensorboard, as_json=json)
+
+
+def _flowing(recipe: Recipe, target: Target, couplings: int, hidden: int) -> Recipe:
+    """The recipe of flows beside the model of another recipe."""
+    from mindseye.papers.flows import flowing
+
+    objective = "aggregate" if target is Target.aggregate else "true-posterior"
+    return flowing(recipe, objective, couplings, hidden)

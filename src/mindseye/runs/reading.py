@@ -1,0 +1,60 @@
+"""What a trained model reads in many pictures, kept: flows are fitted to it and see no picture.
+
+The posteriors of a part of the training pictures are computed once. A batch is then a few numbers a
+picture instead of a picture that is rendered and read, so that fitting flows takes minutes on a
+CPU, and a GPU does nothing else.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from mindseye.data import Batch, Dataset
+from mindseye.labels import Labels
+from mindseye.models import Flowing
+from mindseye.randomness import integers, keys
+
+__all__ = ["Readings"]
+
+KEPT = {"cuda": 2**18, "cpu": 2**14}
+"""Pictures that are read, by where the model is."""
+
+AT_ONCE = 512
+
+
+class Readings:
+    """Posteriors of training pictures and their descriptions.
+
+    Arguments:
+        model: The model with its flows, on its device.
+        dataset: The pictures, on the same.
+        seed: Chooses the order.
+        few: The most pictures that a short training can use.
+    """
+
+    def __init__(self, model: Flowing, dataset: Dataset, seed: int, few: int):
+        device = model.device
+        count = min(KEPT[device.type], max(AT_ONCE, few))
+        parts = [_read(model, *dataset.examples(i)) for i in _pieces(count, device)]
+        self.read = torch.cat([read for read, _ in parts])  # (N, 2, D)
+        self.y = Labels(*(torch.cat(each) for each in zip(*(y for _, y in parts), strict=True)))
+        self.seed = seed
+
+    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
+        """Training batch number `step`: what was read of pictures drawn with replacement."""
+        rows = step * size + torch.arange(count * size, device=self.read.device)
+        index = integers(keys(self.seed, rows, "readings"), len(self.read))
+        codes, observed = self.y
+        return Batch(self.read[index], Labels(codes[index], observed[index]))
+
+
+def _pieces(count: int, device: torch.device) -> tuple[Tensor, ...]:
+    return torch.arange(count, device=device).split(AT_ONCE)
+
+
+@torch.no_grad()
+def _read(model: Flowing, x: Tensor, y: Labels) -> tuple[Tensor, Labels]:
+    """Means and deviations `(B, 2, D)`, and the descriptions."""
+    q = model.posterior(x, y)
+    return torch.stack([q.mean, q.stddev], 1), y
