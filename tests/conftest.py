@@ -32,3 +32,20 @@ def script() -> Callable[[str], ModuleType]:
         return module
 
     return loaded
+
+
+@pytest.fixture(scope="session")
+def writers(tmp_path_factory) -> Path:
+    """A folder of runs: a model of captions, the same with flows, and an observer."""
+    from mindseye.data import averages
+    from mindseye.papers import get_recipe
+    from mindseye.runs import create
+
+    folder, run = tmp_path_factory.mktemp("writers") / "runs", None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(averages, "PICTURES", 64)
+        for name, begins in (("vlvae", False), ("vlvae-agg", True), ("observer", False)):
+            recipe = get_recipe(f"two-objects/{name}-tiny")
+            run = create(recipe, folder, start=run if begins else None)
+            list(run.train())
+    return folder

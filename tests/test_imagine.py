@@ -7,12 +7,14 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from mindseye.captions import Sentence
 from mindseye.concepts import Attribute, Vocabulary
 from mindseye.errors import UsageError
 from mindseye.imagine import MAX_PICTURES, Mind, Query
-from mindseye.labels import Labels
-from mindseye.models import VAE, JointVAE, Observer
+from mindseye.labels import Labels, encode
+from mindseye.models import VAE, VLVAE, Flowing, JointVAE, Observer
 from mindseye.pictures import to_uint8
+from mindseye.randomness import normals
 from mindseye.runs import load
 
 WORDS = Vocabulary(
@@ -405,7 +407,8 @@ def test_describing_two_pictures_at_once_is_refused(mind, pictures):
 )
 def test_a_joint_bound_alone_imagines_nothing_from_words(model, verb):
     mind = Mind(model, name="lonely", fits=frozenset({"q_xy"}))
-    message = r"`lonely` imagines nothing from words: its objective trains no q\(z\|y\)\. Use a"
+    message = r"`lonely` imagines nothing from words: its objective trains no q\(z\|y\)\. "
+    message += "`mindseye aggregate lonely` fits one to it"
     with pytest.raises(UsageError, match=message):
         verb(mind)
 
@@ -459,3 +462,165 @@ def test_pixels_that_are_no_bits_are_shown_as_they_are_expected():
     mind = Mind(VAE((1, 8, 8), 3, width=8, likelihood="normal"), name="grey")
     imagined = mind.imagined("", 2)
     assert torch.equal(imagined.samples, imagined.means)
+
+
+# With flows
+
+
+CAPTIONS = Sentence(
+    [
+        Attribute("first size", ["large", "small"]),
+        Attribute("relation", ["left", "right", "behind"]),
+        Attribute("second size", ["large", "small"]),
+    ]
+)
+WHOLE = "large behind small"
+
+
+def shaken(flow: Flowing) -> Flowing:
+    """Flows that are no longer the prior's."""
+    for part in (flow.words_flow, flow.prior_flow):
+        for weight in part.parameters():
+            torch.nn.init.normal_(weight, 0, 0.1)
+    return flow
+
+
+@pytest.fixture(scope="module", params=[True, False])
+def flowing(request) -> Mind:
+    torch.manual_seed(0)
+    base = VLVAE(CAPTIONS, (3, 16, 16), 4, "folded", width=4, hidden=16)
+    watcher = Observer(CAPTIONS, (3, 16, 16), width=2, told="relation")
+    return Mind(
+        shaken(Flowing(base, CAPTIONS, 2, 8)),
+        name="flowing",
+        fits=frozenset({"q_x", "q_y"}),
+        observer=lambda: watcher,
+        fills=request.param,
+    )
+
+
+@pytest.mark.parametrize("description", ["", "* behind", WHOLE])
+def test_picture_7_of_a_flow_is_the_same_alone_or_in_a_grid(flowing, description):
+    few, many = (flowing.imagined(description, n=n, seed=3) for n in (8, 70))
+    assert torch.equal(few.latents, many.latents[:8])
+    close(few.means, many.means[:8])
+    alone = flowing.model.p_x(many.latents[7:8]).mean[0]
+    close(alone, many.means[7], atol=1e-4)
+    assert torch.equal(few.means, few.samples)  # pixels that are no bits
+
+
+def test_latents_of_a_flow_are_what_it_makes_of_noise(flowing):
+    latents = flowing.imagined(WHOLE, n=2000, seed=1).latents
+    q = flowing.belief(WHOLE)
+    error = latents.mean(0) - q.mean[0]
+    assert error.abs().max() < 0.15 * latents.std(0).max()
+    close(latents.std(0), q.stddev[0], rtol=0.1)
+
+
+def test_at_temperature_zero_a_flow_gives_one_picture(flowing):
+    imagined = flowing.imagined(WHOLE, n=9, temperature=0)
+    middle = flowing.belief(WHOLE).at(torch.zeros(1, 4))
+    close(imagined.latents, middle.expand(9, -1))
+    hot = flowing.imagined(WHOLE, n=9, temperature=1.0).latents
+    assert (hot - middle).norm(dim=1).min() > 0.01
+
+
+def test_flows_that_need_no_filling_believe_in_what_is_open():
+    torch.manual_seed(0)
+    base = VLVAE(CAPTIONS, (3, 16, 16), 4, "folded", width=4, hidden=16)
+    model = shaken(Flowing(base, CAPTIONS, 2, 8))
+    filling, plain = (Mind(model, name="m", fills=fills) for fills in (True, False))
+    asked = [plain.concept("* behind")] * 9
+    said = plain.model.q_y(encode(asked))
+    noise = said.couplings.inverse(plain.imagined("* behind", n=9).latents, said.context)[0]
+    given = normals(plain._keys(9, [0])[0], 4)
+    close(noise, given, atol=1e-4)
+    with torch.no_grad():
+        filled = filling.imagined("* behind", n=9).latents
+        full = [c for c in CAPTIONS.concepts(3) if c.values["relation"] == "behind"]
+        near = torch.stack([model.q_y(encode([c] * 9)).at(given) for c in full])
+    distance = (near - filled).norm(dim=-1).min(0).values
+    assert distance.max() < 1e-4  # each is the latent of one of the captions that fit
+
+
+def test_many_descriptions_of_a_flow_are_imagined_as_each_is_alone(flowing):
+    asked = ["", "* behind", WHOLE]
+    together = flowing.imagine_each(asked, 8, [3, 0, 5])
+    for pictures, description, seed in zip(together, asked, [3, 0, 5], strict=True):
+        close(pictures, flowing.imagine(description, 8, seed))
+
+
+def test_the_way_between_two_captions_begins_and_ends_at_them(flowing):
+    way = flowing.between("* left", WHOLE, steps=5, n=3, seed=2)
+    assert way.shape == (3, 5, 3, 16, 16)
+    first = flowing.concept(WHOLE).say("relation", "left")
+    close(way[:, 0], flowing.imagined(first, n=3, seed=2).means)
+    close(way[:, -1], flowing.imagined(WHOLE, n=3, seed=2).means)
+    still = flowing.between(WHOLE, WHOLE, steps=3, n=2)
+    close(still, still[:, :1].expand(-1, 3, -1, -1, -1))
+
+
+def test_without_words_the_way_of_a_flow_is_between_its_own_draws():
+    torch.manual_seed(0)
+    model = shaken(Flowing(VAE((1, 8, 8), 3, width=8), Vocabulary([]), 2, 8))
+    mind = Mind(model, name="silent", fits=frozenset({"q_x", "q_y"}), fills=False)
+    way = mind.between("", "", steps=3, n=2, seed=3)
+    close(way[:, 0], mind.imagine("", 2, seed=3, mean=True))
+    close(way[:, -1], mind.imagine("", 2, seed=4, mean=True))
+
+
+def test_a_caption_is_told_of_every_latent(flowing):
+    z = torch.randn(40, 4)
+    told = flowing.tell(z, seed=5)
+    assert len(told.captions) == 40
+    assert all(caption.level == 3 for caption in told.captions)
+    assert_close(told.words.probs.sum(-1), torch.ones(40, 3))
+    few = flowing.tell(z[:7], seed=5)
+    assert few.captions == told.captions[:7]
+    codes = encode(told.captions).codes
+    assert_close(told.words.probs, flowing.model.p_y(z).given(codes).probs)
+    assert flowing.tell(z, seed=6).captions != told.captions
+
+
+def test_captions_are_told_as_often_as_they_are_likely(flowing):
+    z = torch.randn(1, 4).expand(4000, -1)
+    codes = encode(flowing.tell(z).captions).codes
+    first = flowing.model.p_y(z[:1]).given(codes[:1]).probs[0, 0, 1].item()
+    assert codes[:, 0].float().mean().item() == pytest.approx(first, abs=0.03)
+
+
+def test_whoever_writes_no_captions_tells_none(mind):
+    assert not mind.writes
+    with pytest.raises(UsageError, match=r"`test` writes no captions\. Use a model of kind vlvae"):
+        mind.tell(torch.randn(2, 5))
+
+
+def test_probabilities_of_words_are_those_of_captions_drawn_for_a_picture(flowing):
+    assert flowing.writes
+    x = torch.rand(2, 3, 16, 16)
+    words = flowing.describe(x[0])
+    assert [len(values) for values in words.values()] == [2, 3, 2]
+    for values in words.values():
+        assert sum(values.values()) == pytest.approx(1, abs=1e-5)
+    together = flowing.p_y_given_x(x)
+    close(together[0].probs, flowing.p_y_given_x(x[:1])[0].probs)
+
+
+def test_the_observer_is_told_what_was_described(flowing):
+    x = torch.rand(40, 3, 16, 16)
+    described = [flowing.concept(f"* {word}") for word in ("left", "right", "behind")] * 13
+    described += described[:1]
+    seen = flowing.judge(x, described)
+    assert [each.values["relation"] for each in seen] == [d.values["relation"] for d in described]
+    told = encode(described).codes[:, 1]
+    expected = torch.cat([flowing.observer.judge(x[i : i + 1], told[i : i + 1]) for i in range(40)])
+    assert torch.equal(encode(seen).codes, expected)
+    assert {each.values["relation"] for each in flowing.judge(x)} == {"left"}
+
+
+def test_flows_of_a_model_of_pictures_alone_describe_nothing():
+    model = Flowing(VAE((1, 8, 8), 3, width=8), WORDS, 2, 8)
+    mind = Mind(model, name="silent", fits=frozenset({"q_x", "q_y"}))
+    assert mind.imagine("digit=4", n=2).shape == (2, 1, 8, 8)
+    with pytest.raises(UsageError, match="was trained on pictures alone"):
+        mind.describe(torch.zeros(1, 8, 8))

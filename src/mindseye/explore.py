@@ -311,7 +311,7 @@ def openness(mind: Mind, query: Query) -> float:
     The sum over attributes of the entropy of $\mathbb{E}_z\, p(y_k \mid z)$, over latents of the
     description: $\log_2 n_k$ where all values are equally likely, 0 where one is sure.
     """
-    believed = Attributes.mixture(mind.p_y(mind.latents(query)))
+    believed = Attributes.mixture(mind.said_of(mind.latents(query)))
     return sum(float(torch.special.entr(p).sum()) for p in believed.by_attribute()) / math.log(2)
 
 

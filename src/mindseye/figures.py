@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mindseye.captions import Caption
 from mindseye.concepts import Concept, Vocabulary
 from mindseye.data import Batch, Dataset
 from mindseye.errors import UsageError
@@ -60,7 +61,9 @@ class Verdict(NamedTuple):
 
 
 def words(concept: Concept) -> str:
-    """A short caption: the values that are said, two a line."""
+    """A short caption: the values that are said, two a line; or the sentence they make."""
+    if isinstance(concept, Caption):
+        return str(concept)
     values = list(concept.values.values()) or ["anything"]
     return "\n".join(" · ".join(values[i : i + 2]) for i in range(0, len(values), 2))
 
@@ -72,9 +75,31 @@ def judged(mind: Mind, imagined: Imagined) -> list[Verdict]:
 
 
 def verdicts_of(mind: Mind, several: Sequence[Imagined]) -> list[list[Verdict]]:
-    """The observer's verdicts on the pictures of several descriptions, judged together."""
-    seen = iter(mind.judge(torch.cat([imagined.samples for imagined in several])))
-    return [[_verdict(said, next(seen)) for _ in samples] for said, _, _, samples in several]
+    """The observer's verdicts on the pictures of several descriptions, judged together.
+
+    One that is told a word is told that of the description. Where the description leaves it open,
+    it is told the word with which it sees most of what is said: any of them would make it true.
+    """
+    pictures = torch.cat([imagined.samples for imagined in several])
+    said = [imagined.concept for imagined in several for _ in imagined.samples]
+    every = [
+        map(_verdict, said, mind.judge(pictures, described)) for described in _tellings(mind, said)
+    ]
+    best = iter([min(each, key=lambda v: len(v.wrong)) for each in zip(*every, strict=True)])
+    return [[next(best) for _ in imagined.samples] for imagined in several]
+
+
+def _tellings(mind: Mind, said: Sequence[Concept]) -> list[Sequence[Concept]]:
+    """Descriptions in which what the observer is told is never open."""
+    if mind.observer.told is None:
+        return [said]
+    told = mind.vocabulary.attributes[mind.observer.told]
+    if all(told.name in concept.values for concept in said):
+        return [said]
+    return [
+        [mind.vocabulary.concept(**{told.name: value, **concept.values}) for concept in said]
+        for value in told.values
+    ]
 
 
 def _verdict(said: Concept, seen: Concept) -> Verdict:
@@ -217,7 +242,7 @@ def latent_plane(mind: Mind, nearest: Batch | None = None, side: int = 24) -> Im
         )
     axis = torch.linspace(-3, 3, side, device=mind.device)
     z = torch.stack(torch.meshgrid(-axis, axis, indexing="ij")[::-1], -1).view(-1, 2)
-    codes = mind.p_y(z).mode if nearest is None else _nearest(mind, z, nearest)
+    codes = mind.said_of(z).mode if nearest is None else _nearest(mind, z, nearest)
     palette = _palette(mind.vocabulary)
     colours = torch.tensor([palette[tuple(row)][1] for row in codes.tolist()]).view(side, side, 3)
     pictures = mind.model.p_x(z).mean.unflatten(0, (side, side))

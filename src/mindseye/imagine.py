@@ -20,28 +20,22 @@ alone or in a grid of 64.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.distributions import Distribution, Independent
+from torch.distributions import Independent
 
-from mindseye.concepts import Concept, Vocabulary
-from mindseye.distributions import Attributes
+from mindseye.concepts import Concept
 from mindseye.errors import UsageError
-from mindseye.labels import Labels, decode, encode
-from mindseye.models import Observer, Patchwork
-from mindseye.models.imaginative import Imaginative, in_parts
+from mindseye.labels import Labels, encode
+from mindseye.models import Flowing, Patchwork
+from mindseye.models.imaginative import in_parts
 from mindseye.randomness import keys, keys_of_each, normals, pixel_uniforms, uniforms
+from mindseye.reading import MAX_PICTURES, Reader
 
 __all__ = ["MAX_PICTURES", "Imagined", "Mind", "Query"]
-
-MAX_PICTURES = 10_000
-"""The most pictures of one request: they are held in memory together."""
-
-JUDGED, GPU_JUDGED = 16, 1024
-"""Pictures judged at once; on a CPU as many as its caches hold."""
 
 
 class Query(NamedTuple):
@@ -66,60 +60,8 @@ class Imagined(NamedTuple):
     """Draws from p(x|z), `(n, C, H, W)`: what observers judge."""
 
 
-class Mind:
-    """A trained model that imagines, and describes if it knows words.
-
-    Arguments:
-        model: The model.
-        name: What to call it.
-        fits: Which inference networks its objective has trained.
-        observer: Who judges what it imagines, if anybody.
-    """
-
-    def __init__(
-        self,
-        model: Any,
-        *,
-        name: str = "",
-        fits: frozenset[str] = frozenset({"q_x", "q_y", "q_xy"}),
-        observer: Callable[[], Observer] | None = None,
-    ):
-        self.model: Imaginative = model.eval()
-        self.name, self.fits = name, fits
-        self.source = name
-        """What `mindseye.load` opens it by."""
-        self._find_observer, self._observer = observer, None
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """What can be said."""
-        return self.model.vocabulary
-
-    @property
-    def p_y(self) -> Callable[[Tensor], Attributes]:
-        """p(y|z), of a model that knows words."""
-        if not len(self.vocabulary):
-            raise UsageError(
-                f"`{self.name}` knows no words: it was trained on pictures alone.",
-                "Describe with a model of pictures and words, such as mnist-a.",
-            )
-        return self.model.p_y  # pyright: ignore[reportAttributeAccessIssue] whoever knows words
-
-    @property
-    def observer(self) -> Observer:
-        """Who judges; read from disk the first time anybody asks."""
-        if self._observer is None:
-            if self._find_observer is None:
-                raise UsageError(
-                    f"`{self.name}` has no observer.", "Train one and give it with --observer."
-                )
-            self._observer = self._find_observer().eval().to(self.device)
-        return self._observer
-
-    @property
-    def can_judge(self) -> bool:
-        """Whether there is an observer."""
-        return self._find_observer is not None
+class Mind(Reader):
+    """A trained model that imagines, and describes if it knows words."""
 
     @property
     def factorised(self) -> bool:
@@ -129,17 +71,11 @@ class Mind:
     @property
     def draws_bits(self) -> bool:
         """Whether a pixel is 0 or 1; a draw of any other is shown as what is expected."""
+        own = getattr(self.model, "draws_bits", None)
+        if own is not None:
+            return own
         likelihood = getattr(self.model, "likelihood", None)
         return likelihood is None or likelihood.kind == "bernoulli"
-
-    @property
-    def device(self) -> torch.device:
-        """Where the model is."""
-        return next(self.model.parameters()).device
-
-    def concept(self, description: str | Concept) -> Concept:
-        """A description as a concept of this mind's vocabulary."""
-        return self.vocabulary.parse(str(description))
 
     @torch.no_grad()
     def belief(self, description: str | Concept) -> Independent:
@@ -219,44 +155,6 @@ class Mind:
         """Where the pictures of a query come from, `(n, D)`."""
         return self._latents_of(query, self._keys(query.n, [query.seed]))
 
-    def describe(self, picture: Tensor, *, seed: int = 0) -> dict[str, dict[str, float]]:
-        """The probability of every value of every attribute of one picture `(C, H, W)`."""
-        return self.spelt(self.p_y_given_x(picture[None], seed=seed)[0])
-
-    @torch.no_grad()
-    def p_y_given_x(
-        self, pictures: Tensor, samples: int = 64, *, seed: int = 0
-    ) -> list[Attributes]:
-        """p(y|x) of every picture `(B, C, H, W)`, averaged over draws of q(z|x)."""
-        if not 1 <= samples <= MAX_PICTURES:
-            raise UsageError(f"`samples={samples}` must be between 1 and {MAX_PICTURES}.")
-        q, p_y = self.read(pictures), self.p_y
-        key = keys(seed, torch.arange(samples, device=self.device), "describe")
-        z = q.mean[:, None] + q.stddev[:, None] * normals(key, self.model.latent)  # (B, S, D)
-        return [Attributes.mixture(p_y(draws)) for draws in z]
-
-    def spelt(self, belief: Attributes) -> dict[str, dict[str, float]]:
-        """A distribution over descriptions in words: `{"digit": {"4": 0.97, …}, …}`."""
-        return {
-            attribute.name: dict(zip(attribute.values, probs.tolist(), strict=True))
-            for attribute, probs in zip(self.vocabulary, belief.by_attribute(), strict=True)
-        }
-
-    @torch.no_grad()
-    def read(self, pictures: Tensor) -> Distribution:
-        """q(z|x) of pictures `(B, C, H, W)`."""
-        self._expect("q_x", "cannot read pictures")
-        return self.model.q_x(self._checked(pictures))
-
-    def reconstruct(self, pictures: Tensor) -> Tensor:
-        """The expected pictures at the mean of q(z|x)."""
-        return self.expected(self.read(pictures).mean)
-
-    @torch.no_grad()
-    def expected(self, z: Tensor) -> Tensor:
-        """E[x|z] of latents `(B, D)`, `(B, C, H, W)`."""
-        return in_parts(z, lambda part: self.model.p_x(part).mean)
-
     @torch.no_grad()
     def between(
         self,
@@ -278,19 +176,25 @@ class Mind:
             raise UsageError(f"`n={n}` times `steps={steps}` is more than {MAX_PICTURES} pictures.")
         key = self._keys(n, [seed])
         if not len(self.vocabulary):
-            return self._between_draws(key[0], self._keys(n, [seed + 1])[0], steps)
+            return self._between_draws(key, self._keys(n, [seed + 1]), steps)
         start, end = self.concept(start), self.concept(end)
+        t = torch.linspace(0, 1, steps, device=self.device)[:, None]
+        if isinstance(self.model, Flowing):
+            ends = [_merged(end, start), _merged(start, end)]
+            first, last = (self._latents([each], key, fill=True)[:, None] for each in ends)
+            z = torch.lerp(first, last, t)
+            return self.expected(z.flatten(0, 1)).unflatten(0, (n, steps))
         first = self._believed(self._filled(self._said([_merged(end, start)], key), key))
         last = self._believed(self._filled(self._said([_merged(start, end)], key), key))
-        t = torch.linspace(0, 1, steps, device=self.device)[:, None]
         loc = torch.lerp(first.mean[:, None], last.mean[:, None], t)  # (n, steps, D)
         scale = torch.lerp(first.stddev.log()[:, None], last.stddev.log()[:, None], t).exp()
         z = loc + scale * normals(key[0], self.model.latent)[:, None]
         return self.expected(z.flatten(0, 1)).unflatten(0, (n, steps))
 
     def _between_draws(self, start: Tensor, end: Tensor, steps: int) -> Tensor:
-        """Expected pictures on the way from some draws of the prior to others."""
-        first, last = (normals(key, self.model.latent)[:, None] for key in (start, end))
+        """Expected pictures on the way from some draws of what is believed to others."""
+        root = [self.vocabulary.root]
+        first, last = (self._latents(root, key, fill=False)[:, None] for key in (start, end))
         z = torch.lerp(first, last, torch.linspace(0, 1, steps, device=self.device)[:, None])
         return self.expected(z.flatten(0, 1)).unflatten(0, z.shape[:2])
 
@@ -303,13 +207,6 @@ class Mind:
             said = concept.observed[:level]
             rung = self.vocabulary.concept(**{name: concept.values[name] for name in said})
             yield self.imagined(rung, n, seed, fill=fill)
-
-    def judge(self, pictures: Tensor) -> list[Concept]:
-        """What the observer sees in some pictures."""
-        checked = self._checked(pictures)
-        chunks = checked.split(GPU_JUDGED if checked.is_cuda else JUDGED)
-        codes = torch.cat([self.observer.judge(x) for x in chunks])
-        return decode(self.vocabulary, Labels.full(codes))
 
     def _believed(self, labels: Labels) -> Independent:
         self._expect("q_y", "imagines nothing from words")
@@ -325,14 +222,31 @@ class Mind:
         self, concepts: Sequence[Concept], key: Tensor, *, fill: bool, temperature: float = 1.0
     ) -> Tensor:
         """Latents of concepts and keys `(Q, n)`, `(Q · n, D)`."""
+        fill = fill and self.fills
         if fill:
             labels = self._filled(self._said(concepts, key), key)
         else:
             labels = encode(concepts, self.device)
-        belief, noise = self._believed(labels), normals(key.flatten(), self.model.latent)
+        noise = normals(key.flatten(), self.model.latent)
+        if isinstance(self.model, Flowing):
+            said = labels if fill else self._said(concepts, key)
+            return self._flowed(said, temperature * noise)
+        belief = self._believed(labels)
         times = len(noise) // len(labels.codes)
         loc, scale = (m.repeat_interleave(times, 0) for m in (belief.mean, belief.stddev))
         return loc + temperature * scale * noise
+
+    def _flowed(self, labels: Labels, noise: Tensor) -> Tensor:
+        """The latents that the flow of each description makes of noise `(B, D)`."""
+        self._expect("q_y", "imagines nothing from words")
+        count = labels.codes.shape[1]
+        rows = torch.cat([*(each.float() for each in labels), noise], -1)
+
+        def flow(part: Tensor) -> Tensor:
+            codes, observed, noise = part.tensor_split([count, 2 * count], -1)
+            return self.model.q_y(Labels(codes.long(), observed.bool())).at(noise)  # pyright: ignore[reportAttributeAccessIssue]
+
+        return in_parts(rows, flow)
 
     def _said(self, concepts: Sequence[Concept], key: Tensor) -> Labels:
         """Every concept once for each of its keys `(Q, n)`."""
@@ -367,30 +281,7 @@ class Mind:
             )
         return keys_of_each(seeds, n, "imagine", self.device)
 
-    def _expect(self, network: str, failing: str) -> None:
-        if network not in self.fits:
-            raise UsageError(
-                f"`{self.name}` {failing}: its objective trains no {_FORMULA[network]}.",
-                "Use a model trained by telbo, jmvae or bivcca.",
-            )
-
-    def _checked(self, pictures: Tensor) -> Tensor:
-        """Pictures that the model can read, where it is."""
-        if pictures.ndim != 4 or pictures.shape != (max(1, len(pictures)), *self.model.shape):
-            raise UsageError(
-                f"`pictures` has shape {tuple(pictures.shape)}; expected (B, "
-                f"{', '.join(map(str, self.model.shape))}) with B ≥ 1."
-            )
-        if not torch.isfinite(pictures).all():
-            raise UsageError("`pictures` holds NaN or infinite values.")
-        if pictures.min() < 0 or pictures.max() > 1:
-            raise UsageError("`pictures` must lie in [0, 1].")
-        return pictures.to(self.device, torch.float32)
-
 
 def _merged(under: Concept, over: Concept) -> Concept:
     """Both concepts together; `over` has the last word."""
     return over.vocabulary.concept(**{**under.values, **over.values})
-
-
-_FORMULA = {"q_x": "q(z|x)", "q_y": "q(z|y)", "q_xy": "q(z|x,y)"}
