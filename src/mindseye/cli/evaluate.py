@@ -80,7 +80,8 @@ def evaluate(
 
     A model of pictures alone has a likelihood instead: nats a picture, what they are spent on, and
     the units that are active. A semi-supervised model has the share of pictures that it reads
-    right, and its bound.
+    right, and its bound. A model of captions has the share of words that an observer sees in its
+    pictures, bounds of log p(x|y), log p(x) and log p(y), and what they are made of.
 
     \b
     mindseye evaluate mnist-a --protocol quick
@@ -90,6 +91,7 @@ def evaluate(
     mindseye evaluate runs/00013-mnist-iwae-lean --draws 500 --pictures 1000
     mindseye evaluate runs/00015-dsprites-beta-vae-lean --disentanglement --protocol quick
     mindseye evaluate runs/00014-mnist-dgm-conv-lean --part validation
+    mindseye evaluate 17 --observer runs/00016-two-objects-observer-lean --pictures 500
     """
     from mindseye.evaluation import get_protocol
     from mindseye.runs import find
@@ -116,7 +118,7 @@ def evaluate(
 
 def _measured_of(run: Run, disentanglement: bool, told: Collection[str]) -> str:
     """What is measured of a run, a key of `_MEASURES`; options of other measures are refused."""
-    kinds = {"observer": "an observer", "semi": "half-known descriptions"}
+    kinds = {"observer": "an observer", "semi": "half-known descriptions", "vlvae": "captions"}
     usual = "a likelihood" if run.recipe.model.alone else "imagination"
     what = "disentanglement" if disentanglement else kinds.get(run.recipe.model.kind, usual)
     for name in told:
@@ -155,6 +157,25 @@ def _likelihood(
 
     how = {("k" if name == "draws" else name): value for name, value in told.items()}
     _tell(_under_bar(evaluate_likelihood, "draws", run, device=device, data=data, **how), as_json)
+
+
+def _captions(
+    run: Run, protocol: Protocol, told: Told, device: Any, data: str | None, *, as_json: bool
+) -> None:
+    from mindseye.evaluation.captions import evaluate_captions
+    from mindseye.runs import load_observer
+
+    how = dict(told)
+    name = how.pop("observer", None)
+    if name is None:
+        note("Without --observer only bounds are measured; train one: two-objects/observer-lean.")
+    judge = load_observer(name) if name else None
+    _tell(
+        _under_bar(
+            evaluate_captions, "pictures", run, observer=judge, device=device, data=data, **how
+        ),
+        as_json,
+    )
 
 
 def _semi(
@@ -199,6 +220,7 @@ _MEASURES: dict[str, Callable[..., None]] = {
     "imagination": _imagination,
     "a likelihood": _likelihood,
     "half-known descriptions": _semi,
+    "captions": _captions,
     "disentanglement": _disentanglement,
     "an observer": _observer,
 }
@@ -206,6 +228,7 @@ _OPTIONS = {
     "imagination": "samples base reference levels queries product observer markdown part seed",
     "a likelihood": "draws pictures part seed",
     "half-known descriptions": "pictures part seed",
+    "captions": "pictures part seed observer",
     "disentanglement": "pictures seed",
     "an observer": "",
 }

@@ -211,9 +211,14 @@ def observer_accuracy(
 ) -> dict[str, Estimate]:
     """How often an observer names real pictures rightly, by attribute."""
     device = next(observer.parameters()).device
-    batch = data.examples(torch.arange(pictures, device=device))
-    codes = torch.cat([_judged(observer, x) for x in batch.x.split(1024)])
-    return accuracy(codes.cpu(), batch.y.to("cpu"), observer.vocabulary)
+    codes, labels = [], []
+    for index in torch.arange(pictures, device=device).split(1024):
+        x, y = data.examples(index)
+        told = None if observer.told is None else y.codes[:, observer.told]
+        codes.append(_judged(observer, x, told).cpu())
+        labels.append(y.to("cpu"))
+    truth = Labels(*(torch.cat(each) for each in zip(*labels, strict=True)))
+    return accuracy(torch.cat(codes), truth, observer.vocabulary)
 
 
 def queries_of(vocabulary: Vocabulary, protocol: Protocol) -> list[Concept]:
@@ -282,9 +287,12 @@ _HOW = {
 }
 
 
-def _judged(observer: Observer, pictures: Tensor) -> Tensor:
+def _judged(observer: Observer, pictures: Tensor, told: Tensor | None = None) -> Tensor:
     """The observer's answers; on a CPU few pictures at once, as many as its caches hold."""
-    return torch.cat([observer.judge(x) for x in pictures.split(2048 if pictures.is_cuda else 16)])
+    size = 2048 if pictures.is_cuda else 16
+    parts = pictures.split(size)
+    each = [None] * len(parts) if told is None else told.split(size)
+    return torch.cat([observer.judge(x, t) for x, t in zip(parts, each, strict=True)])
 
 
 def _reference(run: Run, protocol: Protocol, folder: str | None) -> Any:
