@@ -182,6 +182,7 @@ class _Work:
             values = [score["values"].get(column.key) for score in self.found[row.family]]
             if all(value is not None for value in values):
                 ours[column.key] = _cell(values, seeds)
+                ours[column.key] |= _interval(self.found[row.family], column.key)
         return {
             "family": row.family,
             "label": row.label,
@@ -201,6 +202,12 @@ def _cell(values: Sequence[Any], seeds: Sequence[int]) -> dict[str, Any]:
         return {"mean": means, "deviation": None, "seeds": each}
     deviation = stdev(values) if len(values) > 1 else None
     return {"mean": mean(values), "deviation": deviation, "seeds": each}
+
+
+def _interval(found: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:
+    """The interval over pictures of a row that has one seed, where its scorer gives it."""
+    ends = [found[0]["values"].get(f"{key} {end}") for end in ("low", "high")]
+    return {"interval": ends} if len(found) == 1 and None not in ends else {}
 
 
 def _facts(row: Entry, run: Run, score: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from mindseye.data.bsds import seen
 from mindseye.explore import latents_of, recast
 from mindseye.files import read_json
 from mindseye.metrics.likelihood import ACTIVE
+from mindseye.reproduction import caption_pictures
 from mindseye.reproduction.disentanglement_pictures import information, traversed, votes
 from mindseye.reproduction.drawing import Picture
 from mindseye.reproduction.review import of_digits, of_sprites, of_words
@@ -179,6 +180,12 @@ def _only(painter: Painter, wanted: Callable[[Run], bool]) -> Painter:
 
 
 PAINTERS: dict[str, Painter] = {
+    "captions told": caption_pictures.told,
+    "captions imagined": caption_pictures.imagined,
+    "inference": caption_pictures.inference,
+    "holes": caption_pictures.holes,
+    "surgery": caption_pictures.surgery,
+    "worlds": caption_pictures.worlds,
     "samples": _samples,
     "samples of digits": _only(_samples, of_digits),
     "traversals of sprites": _only(traversed, of_sprites),

@@ -19,7 +19,8 @@ def ledger_sections(result: dict[str, Any]) -> Iterator[Section]:
 
 
 _SPREAD = (
-    "Ours are means over training seeds, ± their standard deviation; a row without it has one seed."
+    "Ours are means over training seeds, ± their standard deviation; a row without it has one seed,"
+    " and in brackets then stands the 95 % interval over pictures, where there is one."
 )
 _RUNS = (
     "Rollbacks are returns to a good state after numbers ran away; seconds of training are a run's "
@@ -52,6 +53,8 @@ def _ours(cell: dict[str, Any] | None, decimals: int) -> str:
     if isinstance(cell["mean"], list):
         return "+".join(f"{each:.1f}".removesuffix(".0") for each in cell["mean"])
     spread = "" if cell["deviation"] is None else f" ± {cell['deviation']:.{decimals}f}"
+    if ends := cell.get("interval"):
+        spread = f" ({ends[0]:.{decimals}f} to {ends[1]:.{decimals}f})"
     return f"{cell['mean']:.{decimals}f}{spread}"
 
 

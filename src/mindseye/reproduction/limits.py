@@ -16,6 +16,7 @@ import torch
 
 from mindseye.files import read_json, write_json
 from mindseye.papers import Recipe
+from mindseye.reproduction.captions import captions_limits
 from mindseye.reproduction.disentanglement import disentanglement_limits
 
 __all__ = ["LIMITS", "limits"]
@@ -26,7 +27,10 @@ Limits = Callable[
 ]
 """From a recipe of the table, what is asked and the device to numbers, by label and column."""
 
-LIMITS: dict[str, Limits] = {"disentanglement": disentanglement_limits}
+LIMITS: dict[str, Limits] = {
+    "captions": captions_limits,
+    "disentanglement": disentanglement_limits,
+}
 """By scorer; one that is not here has no such rows."""
 
 

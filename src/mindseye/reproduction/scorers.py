@@ -14,6 +14,7 @@ import torch
 from mindseye.evaluation.likelihood import LikelihoodReport, evaluate_likelihood
 from mindseye.evaluation.semi import evaluate_semi
 from mindseye.files import read_json, write_json
+from mindseye.reproduction.captions import captions
 from mindseye.reproduction.disentanglement import disentanglement
 from mindseye.reproduction.review import review
 from mindseye.runs import Run
@@ -102,6 +103,7 @@ def _accuracy(
 SCORERS: dict[str, Scorer] = {
     "likelihood": _likelihood,
     "accuracy": _accuracy,
+    "captions": captions,
     "disentanglement": disentanglement,
     "review": review,
 }

@@ -1,0 +1,111 @@
+"""Pictures beside captions: what every word of a caption was drawn from.
+
+A row has a picture on the left, over what is written about it, and a small chart for every place of
+the sentence: a bar for each word that may stand there, the word that was drawn in black and
+printed above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from mindseye.errors import UsageError
+from mindseye.pictures import to_uint8
+from mindseye.typesetting import INK, MUTED, typeset
+
+__all__ = ["Place", "Telling", "word_sheet"]
+
+GROUND, BAR, FAINT = "#ffffff", "#4a7fb5", "#d5d8dd"
+PANEL, GAP, CHART, TYPE = 84, 10, 56, (13, 12, 11, 10, 9, 8)
+
+
+class Place(NamedTuple):
+    """A place of a sentence: the words that may stand there, and their chances."""
+
+    words: Sequence[str]
+    chances: Sequence[float]
+    chosen: int
+    """The word that was drawn."""
+
+
+class Telling(NamedTuple):
+    """A picture and what is told of it."""
+
+    label: str
+    """What the picture is: a test picture, a reconstruction …"""
+    picture: Any
+    """An array `(C, H, W)` in [0, 1]."""
+    places: Sequence[Place] = ()
+    """Nothing where nothing is told."""
+    note: str = ""
+    """What else is written: the caption of a test picture, the observer's reading."""
+
+
+def word_sheet(tellings: Sequence[Telling], title: str = "", side: int = 112) -> Image.Image:
+    """Lay pictures out under each other, each beside the charts of its words.
+
+    Arguments:
+        tellings: Row after row.
+        title: A heading.
+        side: Height of a picture on the sheet, in pixels.
+    """
+    if not tellings:
+        raise UsageError("`tellings` is empty; expected at least one picture.")
+    rows = [_row(telling, side) for telling in tellings]
+    width = max(row.width for row in rows)
+    (head,) = typeset([title], width, (17, 15, 13)) if title else (None,)
+    top = GAP + (head.height + GAP if head else 0)
+    sheet = Image.new("RGB", (width + 2 * GAP, top + sum(r.height + GAP for r in rows)), GROUND)
+    if head:
+        head.write(sheet, GAP, GAP)
+    for row in rows:
+        sheet.paste(row, (GAP, top))
+        top += row.height + GAP
+    return sheet
+
+
+def _row(telling: Telling, side: int) -> Image.Image:
+    """A picture, its label and note, and its charts."""
+    picture = _image(telling.picture, side)
+    room = max(140, picture.width)
+    texts = typeset([f"{telling.label}\n{telling.note}".strip()], room, (13, 12, 11))
+    height = max(picture.height + 4 + texts[0].height, CHART + 40)
+    width = room + GAP + len(telling.places) * (PANEL + GAP)
+    row = Image.new("RGB", (width, height), GROUND)
+    row.paste(picture, ((room - picture.width) // 2, 0))
+    texts[0].write(row, 0, picture.height + 4)
+    for k, place in enumerate(telling.places):
+        row.paste(_chart(place), (room + GAP + k * (PANEL + GAP), 0))
+    return row
+
+
+def _chart(place: Place) -> Image.Image:
+    """The bars of a place, the drawn word above them."""
+    panel = Image.new("RGB", (PANEL, CHART + 38), GROUND)
+    draw = ImageDraw.Draw(panel)
+    (word,) = typeset([place.words[place.chosen]], PANEL, TYPE)
+    word.write(panel, PANEL // 2, 0, anchor="ma")
+    top, base = 20, 20 + CHART
+    each = PANEL / len(place.words)
+    for i, chance in enumerate(place.chances):
+        left, right = round(i * each) + 1, max(round((i + 1) * each) - 1, round(i * each) + 2)
+        height = round(max(0.0, min(1.0, chance)) * CHART)
+        colour = INK if i == place.chosen else BAR
+        draw.rectangle((left, base - height, right, base), fill=colour)
+    draw.line((0, base, PANEL, base), fill=FAINT)
+    draw.line((0, top, PANEL, top), fill=FAINT)
+    (share,) = typeset([f"{place.chances[place.chosen]:.0%}"], PANEL, (11,))
+    draw.text((PANEL // 2, base + 2), share.lines[0][0], MUTED, share.font, anchor="ma")
+    return panel
+
+
+def _image(picture: Any, side: int) -> Image.Image:
+    pixels = to_uint8(np.asarray(picture))
+    pixels = pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1)
+    image = Image.fromarray(pixels).convert("RGB")
+    width = round(side * image.width / image.height)
+    return image.resize((width, side), Image.Resampling.LANCZOS)
