@@ -98,7 +98,8 @@ def _known(said: str) -> dict[str, Any]:
     """Parameters that mean something."""
     pictures = dict.fromkeys(("picture", "start_picture", "end_picture"), PICTURE)
     texts = dict.fromkeys(("description", "start", "end"), said)
-    return {"model": "", "models": ["mnist-a"], "axes": "words", **pictures, **texts}
+    here = {"model": "", "models": ["mnist-a"], "axes": "words", "place": ""}
+    return {**here, **pictures, **texts}
 
 
 def _server_errors(codes: Counter[int]) -> int:

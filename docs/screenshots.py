@@ -23,6 +23,8 @@ FOUR = "description=digit%3D4%2C+size%3Dbig&seed=7"
 SHOTS = {
     "studio-imagine": f"?view=imagine&{FOUR}&theme=light",
     "studio-imagine-dark": f"?view=imagine&{FOUR}&theme=dark",
+    "studio-captions": "?view=captions&model=two-objects&seed=7&theme=light"
+    "&description=large+red+cube+left+sphere&place=first+colour&word=blue",
     "studio-hierarchy": f"?view=hierarchy&{FOUR}&theme=light",
     "studio-experts": "?view=experts&description=digit%3D4%2C+location%3Dtop-left&theme=light",
     "studio-describe": "?view=describe&seed=7&theme=light",
@@ -66,6 +68,10 @@ def take(address: str, folder: Path, names: Collection[str]) -> None:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(address + SHOTS[name])
             page.wait_for_load_state("networkidle")
+            if SHOTS[name].split("&")[0] not in page.url:
+                print(f"No model that is open has the view of {name}: left out")
+                page.close()
+                continue
             if name == "studio-describe":
                 page.get_by_role("button", name="a big 4, top left").click()
             page.wait_for_timeout(1500)

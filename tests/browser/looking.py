@@ -35,6 +35,15 @@ def answered(page):
     settled(page)
 
 
+def accessible(page) -> None:
+    """Refuse a page with a serious fault that axe finds."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    serious = [v for v in found if v["impact"] in ("serious", "critical")]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
+
+
 def shot(page, name: str) -> None:
     """Keep a picture of the page, if somebody wants them."""
     if SHOTS:

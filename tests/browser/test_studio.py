@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .looking import answered, drawn, settled, shot, shown
+from .looking import accessible, answered, drawn, settled, shot, shown
 
 pytestmark = pytest.mark.browser
 VIEWS = ["Imagine", "Hierarchy", "Experts", "Describe", "Between", "Latents", "Runs"]
@@ -13,34 +13,29 @@ FOUR = "description=digit%3D4%2C+size%3Dbig&seed=7"
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_view_opens_without_scrolling_and_can_be_clicked(page, address, view):
+def test_every_view_opens_and_fits_every_screen_without_scrolling(page, address, view):
     page.goto(f"{address}?{FOUR}")
     page.get_by_role("navigation").get_by_role("link", name=view).click()
     settled(page)
     expect(page).to_have_title(re.compile(view))
-    height = page.evaluate("document.documentElement.scrollHeight")
-    assert height <= 900
+    assert page.evaluate("document.documentElement.scrollHeight") <= 900
     shot(page, view.lower())
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("view", VIEWS)
-def test_no_view_shuts_anybody_out(page, address, view, theme):
-    from axe_playwright_python.sync_playwright import Axe
-
-    page.goto(f"{address}?view={view.lower()}&{FOUR}&theme={theme}")
+    accessible(page)
+    page.set_viewport_size({"width": 2560, "height": 1440})
     settled(page)
-    found = Axe().run(page).response["violations"]
-    serious = [v for v in found if v["impact"] in ("serious", "critical")]
-    assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 2560
+    assert page.evaluate("document.documentElement.scrollHeight") <= 1440
+    page.set_viewport_size({"width": 390, "height": 844})
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    shot(page, f"{view.lower()}-phone")
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_phone_needs_no_sideways_scrolling(phone, address, view):
-    phone.goto(f"{address}?view={view.lower()}&{FOUR}")
-    settled(phone)
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
-    shot(phone, f"{view.lower()}-phone")
+def test_no_view_shuts_anybody_out_in_the_dark(page, address, view):
+    page.goto(f"{address}?view={view.lower()}&{FOUR}&theme=dark")
+    settled(page)
+    accessible(page)
 
 
 # Imagine
@@ -174,14 +169,6 @@ def test_the_command_and_the_python_stand_below(page, address):
     expect(page.locator(".line-python")).to_contain_text("import mindseye")
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_large_screen_is_used_without_scrolling(large, address, view):
-    large.goto(f"{address}?view={view.lower()}&{FOUR}")
-    settled(large)
-    assert large.evaluate("document.documentElement.scrollWidth") <= 2560
-    assert large.evaluate("document.documentElement.scrollHeight") <= 1440
-
-
 @pytest.mark.parametrize("view", ["hierarchy", "experts", "between"])
 def test_the_same_link_gives_the_same_page_in_every_view(page, address, stranger, view):
     page.goto(f"{address}?view={view}&{FOUR}")
@@ -308,8 +295,6 @@ def test_curves_are_read_by_keys(page, address):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_table_is_shown_with_its_figures(page, address, theme):
-    from axe_playwright_python.sync_playwright import Axe
-
     page.goto(f"{address}?view=runs&theme={theme}")
     settled(page)
     with answered(page):
@@ -324,9 +309,7 @@ def test_a_table_is_shown_with_its_figures(page, address, theme):
     expect(figure).to_have_js_property("complete", True)
     assert figure.evaluate("(image) => image.naturalWidth") > 100
     assert "table=results" in page.url
-    found = Axe().run(page).response["violations"]
-    serious = [v for v in found if v["impact"] in ("serious", "critical")]
-    assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
+    accessible(page)
 
 
 def test_tables_fit_a_phone(phone, address):

@@ -6,11 +6,12 @@
  * are the types that `/docs` lists.
  */
 
-/** What went wrong, and what to do instead. */
+/** What went wrong, and what to do instead; `meant` is false where words cannot be meant. */
 export class Trouble extends Error {
-  constructor(message, hint = "") {
+  constructor(message, hint = "", meant = true) {
     super(message);
     this.hint = hint;
+    this.meant = meant;
   }
 }
 
@@ -19,6 +20,7 @@ export class Trouble extends Error {
  *
  *     models                  Models       all that is open, and all there is to see
  *     imagine                 Imagined     pictures of a description
+ *     captions                Captions     pictures of a sentence and what is written of them
  *     hierarchy               Hierarchy    a concept and its neighbours
  *     experts                 Experts      the product of experts in a plane
  *     pictures, with a body   Picture      a file's bytes as the model sees them
@@ -114,7 +116,7 @@ async function complaint(response) {
   const advice = busy ? "Try again in a moment." : "";
   try {
     const { message, hint } = await response.json();
-    return new Trouble(message || plain, hint || advice);
+    return new Trouble(message || plain, hint || advice, response.status !== 400);
   } catch {
     return new Trouble(plain, advice);
   }

@@ -51,20 +51,29 @@ function valuesOf(attribute) {
   return known.set("*", null).set("any", null);
 }
 
+/** The attributes that know a word, in order; none for a word that leaves things open. */
 function ownersOf(vocabulary) {
   const known = new Map();
-  for (const { name, values } of vocabulary) {
-    for (const value of values) known.set(fold(value), { name, value });
-  }
-  return known.set("*", { name: null }).set("any", { name: null });
+  vocabulary.forEach(({ name, values }, k) =>
+    values.forEach((value) => {
+      const word = fold(value);
+      known.set(word, [...(known.get(word) ?? []), { k, name, value }]);
+    }),
+  );
+  return known.set("*", []).set("any", []);
 }
 
-/** What a text says of a vocabulary, as {attribute: value}; what cannot be read is left out. */
+/**
+ * What a text says of a vocabulary, as {attribute: value}; what cannot be read is left out.
+ *
+ * A word that several attributes know goes to the next of them, as in a sentence, and "*" passes one.
+ */
 export function read(text, vocabulary) {
   const names = new Map(vocabulary.map((attribute) => [fold(attribute.name), attribute]));
   const owners = ownersOf(vocabulary);
   const pieces = tokens(text ?? "");
   const said = {};
+  let place = 0;
   for (let at = 0; at < pieces.length;) {
     const name = phrase(pieces, at, names);
     if (name && pieces[name.end]?.kind === "is") {
@@ -74,7 +83,9 @@ export function read(text, vocabulary) {
       continue;
     }
     const bare = phrase(pieces, at, owners);
-    if (bare?.found.name) said[bare.found.name] = bare.found.value;
+    const owner = bare?.found.find(({ k }) => k >= place) ?? bare?.found[0];
+    if (owner) said[owner.name] = owner.value;
+    if (bare) place = owner ? owner.k + 1 : place + 1;
     at = bare ? bare.end : at + 1;
   }
   return said;
@@ -93,6 +104,21 @@ export function write(said, vocabulary) {
     .filter(({ name }) => said[name] !== undefined && said[name] !== null)
     .map(({ name }) => `${quoted(name)}=${quoted(said[name])}`)
     .join(", ");
+}
+
+/** What is said as a sentence: a word goes to the next place that knows it, "*" passes places. */
+export function sentence(said, vocabulary) {
+  const words = [];
+  let next = 0;
+  vocabulary.forEach(({ name }, k) => {
+    const word = said[name];
+    if (word === undefined || word === null) return;
+    const first = vocabulary.findIndex(({ values }, i) => i >= next && values.includes(word));
+    if (first < k) words.push(...Array(k - next).fill("*"));
+    words.push(word.replaceAll(" ", "-"));
+    next = k + 1;
+  });
+  return words.join(" ");
 }
 
 /** A description for people: never empty. Without words nothing can be said. */

@@ -6,13 +6,23 @@ below; it touches no other view.
 
 from __future__ import annotations
 
-from mindseye.studio.views import between, describe, experts, hierarchy, imagine, latents, runs
+from mindseye.studio.views import (
+    between,
+    captions,
+    describe,
+    experts,
+    hierarchy,
+    imagine,
+    latents,
+    runs,
+)
 from mindseye.studio.views.view import View
 
 __all__ = ["VIEWS", "View"]
 
 VIEWS: tuple[View, ...] = (
     imagine.VIEW,
+    captions.VIEW,
     hierarchy.VIEW,
     experts.VIEW,
     describe.VIEW,
