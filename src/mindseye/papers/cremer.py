@@ -66,7 +66,7 @@ _PAPER = Training(
     precision="float32",
 )
 _FAST = Training(
-    steps=30_000,
+    steps=36_000,
     batch_size=64,
     learning_rate=1e-3,
     warmup=500,
@@ -75,7 +75,7 @@ _FAST = Training(
     ema=0.999,
     clip=20_000.0,
     log_every=1000,
-    checkpoint_every=15_000,
+    checkpoint_every=12_000,
 )
 _LEAN = Training(
     steps=3000,

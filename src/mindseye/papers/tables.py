@@ -68,6 +68,9 @@ class Row:
     code: Mapping[Place, Published] = field(default_factory=dict)
     """What the authors' code gives where the paper prints nothing."""
 
+    after: str = ""
+    """The family whose trained weights it begins with."""
+
 
 @dataclass(frozen=True)
 class Table:

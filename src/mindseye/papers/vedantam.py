@@ -38,6 +38,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mindseye.data import Data
+from mindseye.papers.flows import flowing
 from mindseye.papers.recipe import Model, Recipe, Refit, recipe
 from mindseye.training import Training
 
@@ -136,6 +137,11 @@ def _refitted(made: Recipe, size: str) -> Recipe:
     )
 
 
+def _with_flows(made: Recipe, size: str) -> Recipe:
+    """Flows beside a trained model, fitted to its aggregate posterior, as in `papers.cremer`."""
+    return replace(flowing(made), name=f"{made.name.removesuffix(size)}-flow{size}")
+
+
 def _mnist_a(goal: str, size: str, *, compositional: bool) -> Recipe:
     objectives, weights, words = OBJECTIVES[goal]
     model, training, purpose = SIZES[size]
@@ -162,6 +168,7 @@ for _goal in OBJECTIVES:
             _made = recipe(_mnist_a(_goal, _size, compositional=_held))
             if _goal in REFITTED:
                 recipe(_refitted(_made, _size))
+                recipe(_with_flows(_made, _size))
 
 
 recipe(

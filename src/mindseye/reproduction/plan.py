@@ -54,8 +54,11 @@ class Plan:
 
     def recipe(self, split: Split, row: Row, seed: int) -> Recipe:
         """The recipe of one run."""
-        made = self.recipes[split.name, row.family]
-        return made.with_settings({"training.seed": str(seed)})
+        made = self.recipes[split.name, row.family].with_settings({"training.seed": str(seed)})
+        if not row.after:
+            return made
+        first = next(each for each in self.rows if each.family == row.after)
+        return replace(made, start=self.recipe(split, first, seed).digest)
 
     def asked(self, column: str, split: Split) -> Protocol:
         """A protocol with the levels of a split."""
@@ -147,7 +150,9 @@ def _rows(table: Table, families: Sequence[str]) -> tuple[Row, ...]:
             raise UsageError(
                 f"`rows` has {family!r}; expected {listed(known)}.", did_you_mean(family, known)
             )
-    return tuple(row for row in table.rows if not families or row.family in families)
+    wanted = set(families or known)
+    wanted |= {row.after for row in table.rows if row.family in wanted and row.after}
+    return tuple(row for row in table.rows if row.family in wanted)
 
 
 def _recipe(name: str, settings: Mapping[str, str], data: str | None) -> Recipe:
