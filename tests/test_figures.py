@@ -29,3 +29,11 @@ def test_what_is_open_is_told_so_that_most_of_what_is_said_is_seen(mind):
     ]
     fewest = [min(len(verdict.wrong) for verdict in each) for each in zip(*told, strict=True)]
     assert [len(verdict.wrong) for verdict in open_] == fewest
+
+
+def test_a_run_is_judged_by_the_observer_of_its_data_beside_it(writers):
+    beside = writers / "00002-two-objects-observer-tiny"
+    assert Run(writers / "00001-two-objects-vlvae-agg-tiny").observer() == beside
+    assert Run(writers / "00000-two-objects-vlvae-tiny").mind().can_judge
+    assert Run(writers / "00000-two-objects-vlvae-tiny").observer("celeba") is None
+    assert Run(writers / "00000-two-objects-vlvae-tiny").observer("mnist-a") == "mnist-a-observer"

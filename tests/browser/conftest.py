@@ -64,12 +64,7 @@ def painters(tmp_path_factory):
 @pytest.fixture(scope="session")
 def captioned(writers):
     """Where a studio answers that has a model of captions open, and its observer to judge it."""
-    observer = str(writers / "00002-two-objects-observer-tiny")
-    yield from _studio(
-        writers.parent,
-        f"import mindseye.runs.run as runs; runs._own_observer = lambda recipe: {observer!r}"
-        " if recipe.data.name == 'two-objects' else 'mnist-a-observer'",
-    )
+    yield from _studio(writers.parent)
 
 
 MEASURED = {
@@ -85,9 +80,9 @@ MEASURED = {
 }
 
 
-def _studio(home, first="pass"):
-    """The address of a studio in a folder, after a line of Python."""
-    command = f"{first}; from mindseye.cli import main; main()"
+def _studio(home):
+    """The address of a studio in a folder."""
+    command = "from mindseye.cli import main; main()"
     words = ["studio", "--no-browser", "--port", "0", "--tables", str(DOCS)]
     with subprocess.Popen(
         [sys.executable, "-c", command, *words], cwd=home, stdout=subprocess.PIPE, text=True

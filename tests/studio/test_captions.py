@@ -12,27 +12,27 @@ from starlette.testclient import TestClient
 
 from mindseye.labels import encode
 from mindseye.pictures import to_uint8
-from mindseye.runs import Run, load_observer
+from mindseye.runs import Run
 from mindseye.studio.server import make_app
 from mindseye.studio.shelf import Opened, Shelf
 
 SAID = "a large red cube to the left of a sphere"
 FLIP = {"description": SAID, "place": "first colour", "word": "blue"}
-MODEL, OBSERVER = "00001-two-objects-vlvae-agg-tiny", "00002-two-objects-observer-tiny"
+MODEL = "00001-two-objects-vlvae-agg-tiny"
 
 
 @pytest.fixture(scope="module")
 def judged(writers):
-    """The same model with an observer."""
-    opened = Opened(Run(writers / MODEL), name="judged")
-    for mind in (opened.mind, opened.outline):
-        mind._find_observer = lambda: load_observer(writers / OBSERVER)
-    return opened
+    """The same model with the observer beside it."""
+    return Opened(Run(writers / MODEL), name="judged")
 
 
 @pytest.fixture(scope="module")
 def app(writers, judged, opened):
-    return make_app(Shelf([Opened(Run(writers / MODEL)), judged, opened], writers))
+    alone = Opened(Run(writers / MODEL))
+    for mind in (alone.mind, alone.outline):
+        mind._find_observer = None
+    return make_app(Shelf([alone, judged, opened], writers))
 
 
 @pytest.fixture(scope="module")

@@ -162,13 +162,13 @@ def _likelihood(
 def _captions(
     run: Run, protocol: Protocol, told: Told, device: Any, data: str | None, *, as_json: bool
 ) -> None:
-    from mindseye.evaluation.captions import evaluate_captions
+    from mindseye.evaluation.captions import JUDGES, evaluate_captions
     from mindseye.runs import load_observer
 
     how = dict(told)
-    name = how.pop("observer", None)
+    name = how.pop("observer", None) or run.observer(JUDGES.get(run.recipe.data.name, ""))
     if name is None:
-        note("Without --observer only bounds are measured; train one: two-objects/observer-lean.")
+        note("Without an observer only bounds are measured; train one: two-objects/observer-lean.")
     judge = load_observer(name) if name else None
     _tell(
         _under_bar(

@@ -58,6 +58,9 @@ AT_ONCE = {"cuda": 500, "cpu": 50}
 CAPTIONS, DRAWS, PAIRS = {"cuda": 256, "cpu": 16}, {"cuda": 2**16, "cpu": 2**12}, 2**17
 """Captions whose log p(y) is measured, draws of the prior it takes, and pairs scored at once."""
 
+JUDGES = {"two-objects": "two-objects", "celeba-words": "celeba"}
+"""Whose observer judges a data set."""
+
 LABELS = {
     "real pictures": "words right in real pictures (ceiling)",
     "reconstructions": "words right in reconstructions",

@@ -12,19 +12,16 @@ from mindseye.data import Data
 from mindseye.data.places import find, places
 from mindseye.errors import UsageError
 from mindseye.evaluation import observer_accuracy
-from mindseye.evaluation.captions import CaptionReport, evaluate_captions
+from mindseye.evaluation.captions import JUDGES, CaptionReport, evaluate_captions
 from mindseye.metrics import bootstrap
 from mindseye.metrics.captions import words_right
 from mindseye.models import Observer
 from mindseye.papers import Recipe
-from mindseye.runs import Run, list_runs, load_observer
+from mindseye.runs import Run, load_observer
 
 __all__ = ["captions", "captions_limits", "observer_of"]
 
 Progress = Callable[[int, int], None]
-
-JUDGES = {"two-objects": "two-objects", "celeba-words": "celeba"}
-"""Whose observer judges a data set."""
 
 SHARES = ("correctness", "prior correctness", "by way of words", "reconstructions")
 
@@ -81,11 +78,8 @@ def captions_limits(
 def observer_of(run: Run) -> Observer:
     """The observer among the runs beside a run that judges its data."""
     wanted = JUDGES[run.recipe.data.name]
-    for other in list_runs(run.path.parent):
-        made = other.recipe
-        same = (made.data.name, made.data.side) == (wanted, run.recipe.data.side)
-        if made.model.kind == "observer" and same and made.data.source != "wide" and other.finished:
-            return load_observer(other.path)
+    if found := run.observer(wanted):
+        return load_observer(found)
     raise UsageError(
         f"there is no observer of {wanted} beside {run.path}.",
         f"Train it too: --rows with {wanted}'s observer.",

@@ -156,7 +156,7 @@ class Run:
         """The trained model with its verbs.
 
         Arguments:
-            observer: Who judges; the built-in observer of its data if not given.
+            observer: Who judges; the built-in observer of its data, or one beside it, if not given.
             outline: Without weights: it says what it knows and what it can do, and does nothing.
         """
         model = blank(self.recipe) if outline else self.model()
@@ -174,7 +174,7 @@ class Run:
         if isinstance(model, VAE) and self.recipe.data.name == "bsds":
             model = Patchwork(model)
         knows_words = len(model.vocabulary) > 0  # pyright: ignore[reportArgumentType]
-        judge = observer or (_own_observer(self.recipe) if knows_words else None)
+        judge = observer or (self.observer() if knows_words else None)
         return Mind(
             model,
             name=self.name,
@@ -182,6 +182,24 @@ class Run:
             observer=(lambda: load_observer(judge)) if judge else None,
             fills="aggregate" not in self.recipe.objectives,
         )
+
+    def observer(self, data: str = "") -> str | os.PathLike[str] | None:
+        """Who judges its pictures: the package's observer of its data, or one trained beside it.
+
+        Arguments:
+            data: The data set that the observer is of; the run's own by default.
+        """
+        own = self.recipe.data
+        name = data or own.name
+        if built_in := _own_observer(name):
+            return built_in
+        for other in list_runs(self.path.parent):
+            made = other.recipe
+            same = (made.data.name, made.data.side) == (name, own.side)
+            same = same and made.data.source.replace("auto", own.source) == own.source
+            if made.model.kind == "observer" and other.finished and same:
+                return other.path
+        return None
 
     def _draw_samples(self) -> None:
         """A sheet of what the finished model imagines when nothing is said."""
@@ -334,7 +352,7 @@ def _numbered(run: Run, name: str) -> bool:
     return name.isdecimal() and _number(run.path) == int(name)
 
 
-def _own_observer(recipe: Recipe) -> str | None:
-    """The built-in observer of a recipe's data, if there is one."""
-    name = f"{recipe.data.name}-observer"
+def _own_observer(data: str) -> str | None:
+    """The built-in observer of a data set, if there is one."""
+    name = f"{data}-observer"
     return name if (BUILTIN / name).is_dir() else None
