@@ -104,3 +104,8 @@ def test_parents_and_children_are_captions():
 def test_what_cannot_be_read_is_named(text, message):
     with pytest.raises(UsageError, match=message):
         SENTENCE.parse(text)
+
+
+def test_words_that_may_stand_anywhere_have_no_place_of_their_own():
+    assert TAGS.unordered
+    assert not SENTENCE.unordered

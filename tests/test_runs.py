@@ -552,7 +552,7 @@ def test_a_run_with_flows_opens_as_a_mind_that_reads_and_writes_captions(caption
     run = create(few_steps("one-object/vlvae-agg-tiny"), tmp_path, start=captioned)
     list(run.train())
     mind = run.mind()
-    assert not mind.fills
+    assert mind.fills
     imagined = mind.imagined("large red", n=3)
     assert imagined.means.shape == (3, 3, 16, 16)
     assert len(mind.tell(imagined.latents).captions) == 3

@@ -64,6 +64,11 @@ class Sentence(Vocabulary):
         """All different words, in the order of the places."""
         return tuple(dict.fromkeys(word for place in self for word in place.values))
 
+    @property
+    def unordered(self) -> bool:
+        """Whether all places have the same words, so that what is said has no place of its own."""
+        return len(self) > 1 and len({tuple(place.values) for place in self}) == 1
+
     def parse(self, text: str) -> Caption:
         """The caption that a text is; "first size=large" names a place instead."""
         if isinstance(text, str) and re.search("[=:]", text):

@@ -45,8 +45,8 @@ class Reader:
         name: What to call it.
         fits: Which inference networks its objective has trained.
         observer: Who judges what it imagines, if anybody.
-        fills: Whether open attributes are filled in before a latent is looked for; a flow that was
-            fitted to descriptions with words left out needs no filling.
+        fills: Whether open attributes may be filled in at random before a latent is looked for;
+            words that stand in any order may not.
     """
 
     def __init__(

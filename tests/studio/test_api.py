@@ -409,7 +409,9 @@ def test_the_lines_of_a_table_are_a_plan_of_the_same_runs(client, tables, monkey
     monkeypatch.chdir(tables.parent)
     found = get(client, "tables/mine")
     words = found["lines"]["command"]
-    assert words == "mindseye reproduce vedantam-4a --size fast --seeds 3 --out reproduced/mine"
+    rows = "telbo,jmvae,bivcca,scan,scan-atomic,jmvae-agg,telbo-refit,jmvae-refit"
+    expected = f"mindseye reproduce vedantam-4a --size fast --seeds 3 --rows {rows}"
+    assert words == f"{expected} --out reproduced/mine"  # made before there were flows
     last = found["lines"]["python"].splitlines()[-1]
     names: dict = {}
     exec(found["lines"]["python"].replace(last, f"entries = {last}"), names)

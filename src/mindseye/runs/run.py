@@ -25,6 +25,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from mindseye.captions import Sentence
 from mindseye.data import Batch
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.figures import imagined_sheet
@@ -173,6 +174,7 @@ class Run:
             model = Described(model)
         if isinstance(model, VAE) and self.recipe.data.name == "bsds":
             model = Patchwork(model)
+        words = self.recipe.data.vocabulary
         knows_words = len(model.vocabulary) > 0  # pyright: ignore[reportArgumentType]
         judge = observer or (self.observer() if knows_words else None)
         return Mind(
@@ -180,7 +182,7 @@ class Run:
             name=self.name,
             fits=self.recipe.fits,
             observer=(lambda: load_observer(judge)) if judge else None,
-            fills="aggregate" not in self.recipe.objectives,
+            fills=not (isinstance(words, Sentence) and words.unordered),
         )
 
     def observer(self, data: str = "") -> str | os.PathLike[str] | None:
