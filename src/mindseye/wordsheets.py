@@ -87,7 +87,7 @@ def _chart(place: Place) -> Image.Image:
     """The bars of a place, the drawn word above them."""
     panel = Image.new("RGB", (PANEL, CHART + 38), GROUND)
     draw = ImageDraw.Draw(panel)
-    (word,) = typeset([place.words[place.chosen]], PANEL, TYPE)
+    (word,) = typeset([place.words[place.chosen].replace(" ", "-")], PANEL, TYPE)  # on one line
     word.write(panel, PANEL // 2, 0, anchor="ma")
     top, base = 20, 20 + CHART
     each = PANEL / len(place.words)
