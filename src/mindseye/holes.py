@@ -39,7 +39,8 @@ def holes_plane(mind: Mind, captions: Sequence[Concept], pictures: Sequence[Tens
     plane = np.full((SIDE, SIDE, 3), 255.0)
     for colour, some in zip(COLOURS, pictures, strict=False):
         density = aggregate_on(mind, some).cpu().numpy()
-        strength = 0.75 * np.clip(density / density.max(), 0, 1)[..., None] ** 0.5
+        highest = max(float(density.max()), np.finfo(float).tiny)  # 0 if all is beyond the plane
+        strength = 0.75 * np.clip(density / highest, 0, 1)[..., None] ** 0.5
         plane = plane * (1 - strength) + np.array(colour) * strength
     for colour, caption in zip(COLOURS, captions, strict=False):
         density = posterior_on(mind, caption).cpu().numpy()
