@@ -1,0 +1,103 @@
+"""The recipe of a run becomes that of flows beside its model."""
+
+import pytest
+
+from mindseye.errors import UsageError
+from mindseye.models import Flowing
+from mindseye.papers import RECIPES, get_recipe
+from mindseye.papers.cremer import SIZES, flows
+from mindseye.papers.flows import flowing
+
+
+@pytest.mark.parametrize(
+    ("name", "reads", "joint"),
+    [
+        ("mnist-a/jvae-tiny", "q_xy", True),
+        ("mnist-a/telbo-tiny", "q_x q_xy q_y", True),
+        ("mnist/vae-tiny", "q_x q_y", False),
+        ("one-object/vlvae-tiny", "q_x", False),
+        ("one-object/vlvae-joint-tiny", "q_xy", True),
+    ],
+)
+def test_flows_read_what_their_model_was_trained_to_read(name, reads, joint):
+    made = flowing(get_recipe(name))
+    assert made.model.reads == reads
+    assert made.fits == set(reads.split()) | {"q_y"}
+    model = made.build()
+    assert isinstance(model, Flowing)
+    assert model.joint is joint
+
+
+@pytest.mark.parametrize("objective", ["aggregate", "true-posterior"])
+def test_the_name_and_the_objective_say_what_is_fitted(objective):
+    recipe = get_recipe("one-object/vlvae-lean")
+    made = flowing(recipe, objective)
+    assert made.name == f"one-object/vlvae-lean-{objective}"
+    assert made.objectives == (objective,)
+    assert made.about == "Flows fitted to the latents of one-object/vlvae-lean."
+    assert (made.data, made.weights, made.start) == (recipe.data, {}, "")
+    assert made.digest != recipe.digest
+
+
+def test_the_model_stays_as_it_was_and_what_came_after_it_is_left_out():
+    recipe = next(each for each in RECIPES.values() if each.refit.updates)
+    recipe = recipe.with_settings({"training.seed": "3"})
+    made = flowing(recipe, couplings=2, hidden=32)
+    assert (made.model.flow, made.model.flow_hidden) == (2, 32)
+    same = ("kind", "networks", "latent", "width", "hidden", "words")
+    assert all(getattr(made.model, name) == getattr(recipe.model, name) for name in same)
+    assert made.refit.updates == 0
+    assert made.training.seed == 3
+
+
+@pytest.mark.parametrize("size", [size for size in SIZES if size])
+def test_flows_are_of_the_size_that_the_name_ends_with(size):
+    made = flowing(get_recipe(f"mnist-a/telbo-{size}"))
+    assert (made.training, made.model.flow_hidden) == flows(size)
+
+
+def test_a_name_without_a_size_is_for_one_gpu_and_minutes():
+    made = flowing(get_recipe("two-objects/vlvae"))
+    assert (made.training, made.model.flow_hidden) == flows("fast")
+
+
+def test_what_is_made_of_a_vlvae_is_what_the_paper_has():
+    ours, theirs = (
+        flowing(get_recipe("one-object/vlvae-lean")),
+        get_recipe("one-object/vlvae-agg-lean"),
+    )
+    for part in ("model", "data", "objectives", "training"):
+        assert getattr(ours, part) == getattr(theirs, part)
+
+
+def first(kind: str) -> str:
+    return next(name for name, recipe in RECIPES.items() if recipe.model.kind == kind)
+
+
+@pytest.mark.parametrize("kind", ["deep", "ladder", "observer", "semi"])
+@pytest.mark.parametrize("objective", ["aggregate", "true-posterior"])
+def test_a_model_without_one_latent_of_pictures_is_refused(kind, objective):
+    with pytest.raises(UsageError, match=f"fitted by '{objective}' to a model of `kind='{kind}'`"):
+        flowing(get_recipe(first(kind)), objective)
+
+
+def test_pictures_alone_have_no_true_posterior_of_words():
+    with pytest.raises(UsageError, match=r"`kind='vae'`; expected 'joint' or 'vlvae'\."):
+        flowing(get_recipe("mnist/vae-tiny"), "true-posterior")
+
+
+def test_flows_are_not_fitted_to_flows():
+    with pytest.raises(UsageError, match="vlvae-agg-tiny has flows already") as refused:
+        flowing(get_recipe("one-object/vlvae-agg-tiny"))
+    assert refused.value.hint == "Fit them to the run that it began with."
+
+
+@pytest.mark.parametrize("couplings", [0, -1])
+def test_too_few_couplings_are_refused(couplings):
+    with pytest.raises(UsageError, match=f"`couplings={couplings}` is too few; expected 1 or more"):
+        flowing(get_recipe("one-object/vlvae-tiny"), couplings=couplings)
+
+
+def test_an_objective_that_is_not_known_is_refused():
+    with pytest.raises(UsageError, match="agregate"):
+        flowing(get_recipe("one-object/vlvae-tiny"), "agregate")
