@@ -96,7 +96,7 @@ def test_a_short_training_reads_few_pictures_and_a_long_one_not_too_many(made, f
     assert found.y.codes.shape == (count, 2)
 
 
-def test_flows_that_were_stopped_end_as_if_they_were_not(tmp_path):
+def test_flows_that_were_stopped_end_as_if_they_were_not(few, tmp_path):
     recipe = get_recipe("one-object/vlvae-tiny")
     base = create(replace(recipe, training=replace(recipe.training, steps=1)), tmp_path)
     list(base.train())

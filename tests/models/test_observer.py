@@ -156,3 +156,8 @@ def test_it_learns_what_it_sees_given_what_it_is_told(informed):
     (grad,) = torch.autograd.grad(bound.value.sum(), last.bias)
     assert grad.view(2, 3).abs().amax(1)[0] == 0  # the answers to what was not told
     assert grad.view(2, 3).abs().amax(1)[1] > 0
+
+
+def test_pictures_of_another_size_are_refused(observer):
+    with pytest.raises(UsageError, match=r"of shape \(1, 64, 64\); these have \(1, 32, 32\)"):
+        observer.judge(pictures(shape=(1, 32, 32)))

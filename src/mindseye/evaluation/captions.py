@@ -174,6 +174,8 @@ def caption_report(
         progress: Called with the pictures that are done and those there are.
     """
     device = next(model.parameters()).device
+    if pictures < 1:
+        raise UsageError(f"`pictures={pictures}` is too few; expected 1 or more.")
     pictures = min(pictures, dataset.count)
     found: dict[str, list[Tensor]] = {}
     done = 0

@@ -71,6 +71,12 @@ class Observer(nn.Module):
 
     def forward(self, x: Tensor, told: Tensor | None = None) -> Attributes:
         """p(y|x) for pictures `(B, C, H, W)`, given the codes `(B,)` of what it is told."""
+        if tuple(x.shape[1:]) != tuple(self.shape):
+            raise UsageError(
+                f"the observer judges pictures of shape {tuple(self.shape)}; "
+                f"these have {tuple(x.shape[1:])}.",
+                "Use one that was trained on pictures of the same size.",
+            )
         features = self.trunk(x)
         logits = [head(features) for head in self.heads]
         widest = max(self.vocabulary.sizes)
