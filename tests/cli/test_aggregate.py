@@ -99,7 +99,7 @@ def test_without_an_observer_flows_have_bounds_alone(mindseye, flows):
         "evaluate", str(flows.path), "--pictures", "4", "--device", "cpu", "--json"
     )
     assert code == 0, err
-    assert "Without --observer only bounds are measured" in flat(err)
+    assert "Without an observer only bounds are measured" in flat(err)
     found = json.loads(out, parse_constant=pytest.fail)
     assert (found["part"], found["pictures"]) == ("test", 4)
     assert not [name for name in found["values"] if "correct" in name or "pictures" in name]

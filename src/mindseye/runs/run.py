@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Generator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +27,7 @@ import torch
 from torch import nn
 
 from mindseye.captions import Sentence
-from mindseye.data import Batch
+from mindseye.data import Batch, Data
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.figures import imagined_sheet
 from mindseye.files import explained, read_json, write_json
@@ -198,8 +199,7 @@ class Run:
         for other in list_runs(self.path.parent):
             made = other.recipe
             same = (made.data.name, made.data.side) == (name, own.side)
-            same = same and made.data.source.replace("auto", own.source) == own.source
-            if made.model.kind == "observer" and other.finished and same:
+            if made.model.kind == "observer" and other.finished and same and _alike(made.data, own):
                 return other.path
         return None
 
@@ -352,6 +352,16 @@ def _number(path: Path) -> int:
 
 def _numbered(run: Run, name: str) -> bool:
     return name.isdecimal() and _number(run.path) == int(name)
+
+
+def _alike(one: Data, other: Data) -> bool:
+    """Whether two data sets come from the same source."""
+    sources = []
+    for data in (one, other):
+        sources.append(data.source)
+        with suppress(DataError):  # its files may be elsewhere
+            sources[-1] = data.resolved().source
+    return sources[0] == sources[1]
 
 
 def _own_observer(data: str) -> str | None:
