@@ -222,7 +222,7 @@ def test_bound_does_not_depend_on_the_order_of_the_batch(name):
 
     def expected(x, y):
         torch.manual_seed(0)
-        copies = (x.repeat_interleave(300, 0), Labels.full(y.codes.repeat_interleave(300, 0)))
+        copies = (x.repeat_interleave(100, 0), Labels.full(y.codes.repeat_interleave(100, 0)))
         with torch.no_grad():
             bound = OBJECTIVES[name].function(model, *copies, **weights)
         return bound.value.view(len(x), -1).mean(1)

@@ -168,7 +168,6 @@ def test_a_stopped_studio_ends_at_once_and_without_a_traceback(tmp_path, stop):
     ("words", "message"),
     [
         (["nobody"], "no run or built-in model is called 'nobody'"),
-        (["mnist-a-observer"], "is an observer"),
         (["--host", "203.0.113.7"], "cannot be used"),
         (["--port", "70000"], "less than or equal to 65535"),
     ],

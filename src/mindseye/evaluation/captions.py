@@ -55,7 +55,8 @@ Progress = Callable[[int, int], None]
 AT_ONCE = {"cuda": 500, "cpu": 50}
 """Pictures that are measured at once."""
 
-CAPTIONS, DRAWS, PAIRS = {"cuda": 256, "cpu": 16}, {"cuda": 2**16, "cpu": 2**12}, 2**17
+CAPTIONS, DRAWS = {"cuda": 256, "cpu": 16}, {"cuda": 2**16, "cpu": 2**12}
+PAIRS = {"cuda": 2**17, "cpu": 2**14}
 """Captions whose log p(y) is measured, draws of the prior it takes, and pairs scored at once."""
 
 JUDGES = {"two-objects": "two-objects", "celeba-words": "celeba"}
@@ -190,7 +191,7 @@ def caption_report(
             if progress:
                 progress(done, pictures)
     some = dataset.examples(torch.arange(min(pictures, CAPTIONS[device.type]), device=device)).y
-    draws = min(DRAWS[device.type], 64 * pictures)
+    draws = min(DRAWS[device.type], 16 * pictures)
     found["log p(y)"] = [_log_py(model, some, draws, seed).double().cpu()]
     estimates = {name: bootstrap(torch.cat(values)) for name, values in found.items()}
     return CaptionReport(part, pictures, estimates)
@@ -265,7 +266,7 @@ class _Measured:
 def _log_py(model: VLVAE | Flowing, y: Labels, draws: int, seed: int) -> Tensor:
     """The log of the mean chance of captions `(B,)` over draws of the prior; at most log p(y)."""
     device, found = y.codes.device, []
-    for index in torch.arange(draws, device=device).split(PAIRS // len(y.codes)):
+    for index in torch.arange(draws, device=device).split(PAIRS[device.type] // len(y.codes)):
         noise = normals(keys(seed, index, "log p(y)"), model.latent)
         z = model.aggregate.at(noise) if isinstance(model, Flowing) else noise
         rows = z.repeat_interleave(len(y.codes), 0)
