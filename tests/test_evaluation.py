@@ -83,3 +83,12 @@ def test_real_pictures_are_of_all_combinations():
 def test_a_misspelt_protocol_gets_the_nearest():
     with pytest.raises(UsageError, match="Did you mean 'paper'"):
         get_protocol("papr")
+
+
+def test_captions_held_out_have_a_kind_of_object_that_training_never_showed():
+    data = Data("two-objects", compositional=True)
+    seen = data.open("train").every
+    kinds = {tuple(row) for half in (seen[:, :4], seen[:, 5:]) for row in half.tolist()}
+    asked = held_out(data)
+    assert len(asked) == 6880
+    assert all(not {tuple(a.codes[:4]), tuple(a.codes[5:])} <= kinds for a in asked)

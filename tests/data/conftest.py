@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from mindseye.data import raycast
-from mindseye.data.raycast import Scene, View
+from mindseye.data.camera import Scene, View
 
 REAL = os.environ.get("MINDSEYE_DATA")
 

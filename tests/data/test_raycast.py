@@ -9,7 +9,8 @@ import torch
 from scipy.spatial import ConvexHull
 
 from mindseye.data import raycast
-from mindseye.data.raycast import CUBE, CYLINDER, SPHERE, Scene, View, looking, projected, render
+from mindseye.data.camera import CAMERA, Scene, View, looking, projected
+from mindseye.data.raycast import CUBE, CYLINDER, SPHERE, render
 
 SHAPES = {"cube": CUBE, "sphere": SPHERE, "cylinder": CYLINDER}
 GREY = (0.34, 0.34, 0.34)
@@ -74,7 +75,7 @@ def middles(scenes):
 
 def reference(scenes, view, b):
     """Where the rays of scene b first meet each object, float64 `(N, 2 H, 2 W)`; inf if never."""
-    eye = np.array(raycast.CAMERA) + scenes.camera[b].double().numpy()
+    eye = np.array(CAMERA) + scenes.camera[b].double().numpy()
     ahead = -eye / np.linalg.norm(eye)
     right = np.cross(ahead, [0, 0, 1])
     right /= np.linalg.norm(right)
@@ -401,7 +402,7 @@ def along_the_view(far):
 
 def before_the_camera(right, beyond):
     """A place to the right of the middle of the table and beyond it."""
-    x, y = (each / math.hypot(*raycast.CAMERA[:2]) for each in raycast.CAMERA[:2])
+    x, y = (each / math.hypot(*CAMERA[:2]) for each in CAMERA[:2])
     return (-beyond * x - right * y, -beyond * y + right * x)
 
 

@@ -35,7 +35,7 @@ def make(rows: int = len(EVERY), impossible: bool = True, seed: int = 0) -> Sent
         first, second = codes[:, 0], codes[:, 0] * SIZES[1] + codes[:, 1]
         return torch.stack([tables[0][0 * first], tables[1][first], tables[2][second]], 1)
 
-    return Sentences(scores, WORDS, SIZES, rows)
+    return Sentences(scores, WORDS, SIZES)
 
 
 def own(sentences: Sentences) -> Tensor:
@@ -110,7 +110,7 @@ def test_no_number_draws_a_word_that_cannot_be(end):
     silent = make(impossible=False)
     sure = torch.zeros(len(EVERY), 3, COUNT, dtype=torch.float64)
     sure[..., [3, 4]] = 60.0  # the first word of the first place, the second of the other two
-    certain = Sentences(lambda codes: sure[: len(codes)], WORDS, SIZES, len(EVERY))
+    certain = Sentences(lambda codes: sure[: len(codes)], WORDS, SIZES)
     u = torch.full((len(EVERY), 3), end, dtype=torch.float64)
     assert (silent.sample(u)[0] < torch.tensor(SIZES)).all()
     if 0 < end < 1:

@@ -43,7 +43,7 @@ from mindseye.data.places import cache, places
 from mindseye.data.records import Record, Vector
 from mindseye.data.scenes import COLOURS, KINDS, MATERIALS, RELATIONS, SHAPES, SIZES
 from mindseye.data.splits import checked_part, shuffled_order, source_split
-from mindseye.data.telling import SIDE, Pairs, TwoObjects
+from mindseye.data.telling import SIDE, Paired, Pairs
 from mindseye.data.thumbnails import thumbnails
 from mindseye.errors import DataError
 from mindseye.files import read_json
@@ -111,7 +111,7 @@ class Scene:
         return [first in each[second] for each in self.related]
 
 
-class Clevr(TwoObjects):
+class Clevr(Paired):
     """CLEVR's pictures of two objects, with one of their captions at a time."""
 
     @classmethod

@@ -34,7 +34,7 @@ from mindseye.data.npz import Npz
 from mindseye.data.places import places, the_file
 from mindseye.data.scenes import COLOURS, SHAPES
 from mindseye.data.splits import checked_part, source_split
-from mindseye.data.telling import SIDE, Pairs, TwoObjects
+from mindseye.data.telling import SIDE, Paired, Pairs
 from mindseye.errors import DataError, did_you_mean
 from mindseye.pictures import read_pixels
 
@@ -47,7 +47,7 @@ NEAR = 4
 """Pixels; objects that are nearer on an axis are not told apart on it."""
 
 
-class IClevr(TwoObjects):
+class IClevr(Paired):
     """i-CLEVR's pictures of two objects, with one of their captions at a time."""
 
     @classmethod

@@ -22,17 +22,17 @@ References:
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-__all__ = ["CUBE", "CYLINDER", "SPHERE", "Scene", "View", "looking", "projected", "render"]
+from mindseye.data.camera import Scene, View, constant, looking
+
+__all__ = ["CUBE", "CYLINDER", "SPHERE", "render"]
 
 CUBE, SPHERE, CYLINDER = 0, 1, 2
 
-CAMERA = (7.48, -6.51, 5.34)
 LAMPS = ((6.45, -2.91, 4.26), (-4.67, -4.01, 3.01), (-1.17, 2.65, 5.82))
 """Where the key, the fill and the back lamp stand."""
 POWERS = (24.0, 7.0, 13.0)
@@ -59,38 +59,6 @@ FAR = 1e4
 """Where a bound is that an object does not have."""
 
 
-class View(NamedTuple):
-    """What the camera takes in."""
-
-    height: int
-    width: int
-    half: float = 0.305
-    """Half the height of the picture, at a distance of 1."""
-    aspect: float = 1.0
-    """How much wider it is than high; pixels are square where it is width / height."""
-
-
-class Scene(NamedTuple):
-    """B scenes of N objects."""
-
-    place: Tensor
-    """Where objects stand on the table, `(B, N, 2)`."""
-    angle: Tensor
-    """How far they are turned, in radians, `(B, N)`."""
-    radius: Tensor
-    """`(B, N)`; half the edge of a cube is 0.71 of it."""
-    shape: Tensor
-    """CUBE, SPHERE or CYLINDER, int64 `(B, N)`."""
-    colour: Tensor
-    """Red, green and blue, `(B, N, 3)`."""
-    metal: Tensor
-    """Whether they shine, bool `(B, N)`."""
-    camera: Tensor
-    """By how much the camera is moved, `(B, 3)`."""
-    lamps: Tensor
-    """By how much the lamps are moved, `(B, 3, 3)`."""
-
-
 def render(scene: Scene, view: View) -> Tensor:
     """Draw scenes, float32 `(B, 3, H, W)` in [0, 1]."""
     device = scene.place.device
@@ -102,24 +70,6 @@ def render(scene: Scene, view: View) -> Tensor:
         part = slice(start, start + step)
         picture[part] = _drawn(Scene(*(field[part] for field in scene)), view)
     return picture
-
-
-def looking(camera: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Where moved cameras `(B, 3)` stand, and what is ahead, right and up for them, `(B, 3)`."""
-    eye = camera + _constant(CAMERA, camera.device)
-    ahead = -eye / eye.norm(dim=1, keepdim=True)  # it looks at the middle of the table
-    right = torch.stack([ahead[:, 1], -ahead[:, 0], torch.zeros_like(ahead[:, 0])], 1)
-    right = right / right.norm(dim=1, keepdim=True)
-    return eye, ahead, right, torch.linalg.cross(right, ahead)
-
-
-def projected(point: Tensor, camera: Tensor, view: View) -> tuple[Tensor, Tensor, Tensor]:
-    """Where points `(B, N, 3)` are in the picture, from -1 to 1 right and up, and how far away."""
-    eye, ahead, right, up = (each[:, None] for each in looking(camera))
-    ray = point - eye
-    depth = (ray * ahead).sum(-1)
-    x, y = (ray * right).sum(-1), (ray * up).sum(-1)
-    return x / (depth * view.half * view.aspect), y / (depth * view.half), depth
 
 
 def _drawn(scene: Scene, view: View) -> Tensor:
@@ -151,7 +101,7 @@ class _Cast(NamedTuple):
 
     @classmethod
     def of(cls, scene: Scene, view: View) -> _Cast:
-        lamps = scene.lamps + _constant(LAMPS, scene.lamps.device)
+        lamps = scene.lamps + constant(LAMPS, scene.lamps.device)
         return cls(*looking(scene.camera), lamps, view)
 
     def rays(self, x: Tensor, y: Tensor, thing: _Thing | None = None) -> tuple[Tensor, ...]:
@@ -277,7 +227,7 @@ def _key_shade(things: list[_Thing], px: Tensor, py: Tensor, lamp: Tensor) -> Te
         origin = (c * ox + s * oy, c * oy - s * ox, -z)
         hits = [
             thing.met(origin, _between(origin, thing.seen_from(point))).hit
-            for point in (lamp + _constant(LAMP_POINTS, lamp.device)[:, None]).unbind(0)
+            for point in (lamp + constant(LAMP_POINTS, lamp.device)[:, None]).unbind(0)
         ]
         dark = [a | b for a, b in zip(dark, hits, strict=True)] if dark else hits
     return 1 - torch.stack(dark).sum(0) / len(dark)
@@ -447,8 +397,3 @@ def _grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor
     x = (2 * torch.arange(width, device=device) + 1) / width - 1
     y = 1 - (2 * torch.arange(height, device=device) + 1) / height
     return x[None, None, :], y[None, :, None]
-
-
-@cache
-def _constant(value: tuple, device: torch.device) -> Tensor:
-    return torch.tensor(value, device=device)

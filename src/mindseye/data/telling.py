@@ -20,7 +20,7 @@ from mindseye.errors import UsageError
 from mindseye.labels import Labels
 from mindseye.randomness import keys, uniforms
 
-__all__ = ["SIDE", "Pairs", "TwoObjects", "drawn"]
+__all__ = ["SIDE", "Paired", "Pairs", "drawn"]
 
 SIDE = 112
 """Side of a picture in pixels, unless another is asked for."""
@@ -86,7 +86,7 @@ def drawn(pairs: Pairs, key: Tensor) -> Labels:
     return Labels(_sentence(codes, chosen % 4), _sentence(known, spoken))
 
 
-class TwoObjects(Coloured):
+class Paired(Coloured):
     """A part of a data set of two objects; one of its own reads the files.
 
     Arguments:

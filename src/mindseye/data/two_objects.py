@@ -26,7 +26,8 @@ from mindseye.captions import Sentence
 from mindseye.concepts import Concept
 from mindseye.data.averages import mean_picture
 from mindseye.data.batch import ENDLESS, Batch
-from mindseye.data.raycast import View, render
+from mindseye.data.camera import View
+from mindseye.data.raycast import render
 from mindseye.data.scenes import KINDS, SENTENCE
 from mindseye.data.splits import PARTS, checked_part, combinations, compositional_split
 from mindseye.data.worlds import NUMBERS, staged

@@ -11,13 +11,11 @@ taken, and the last fits always. So the cost of a scene does not depend on luck.
 from __future__ import annotations
 
 import math
-from functools import cache
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from mindseye.data.raycast import CAMERA, Scene, View, looking
+from mindseye.data.camera import CAMERA, Scene, View, constant, looking
 from mindseye.data.scenes import COLOURS
 
 __all__ = ["NUMBERS", "PALETTE", "RADII", "placed", "staged"]
@@ -70,13 +68,13 @@ def staged(kinds: Tensor, relation: Tensor | None, u: Tensor, view: View) -> Sce
     """
     u, count = u.float(), kinds.shape[1]
     size, colour, material, shape = kinds.unbind(-1)
-    radius = _constant(RADII, u.device)[size]
+    radius = constant(RADII, u.device)[size]
     drawn = u[:, : 4 * TRIES].view(-1, TRIES, 2, 2)
     if relation is None:
         spot = _spots(drawn[:, :1, :1], radius[:, None], view)[:, 0]
     else:
         spot = placed(radius, relation, drawn, view)
-    palette = _constant(tuple(PALETTE[name] for name in COLOURS), u.device) / 255
+    palette = constant(tuple(PALETTE[name] for name in COLOURS), u.device) / 255
     rest = u[:, 4 * TRIES :]
     camera = (2 * rest[:, 2:5] - 1) * CAMERA_JITTER
     return Scene(
@@ -100,7 +98,7 @@ def placed(radius: Tensor, relation: Tensor, u: Tensor, view: View) -> Tensor:
         u: Uniform numbers `(B, TRIES, 2, 2)`.
         view: What the camera takes in.
     """
-    u = torch.cat([u[:, :-1], _constant(SURE, u.device).expand_as(u[:, -1:])], 1)
+    u = torch.cat([u[:, :-1], constant(SURE, u.device).expand_as(u[:, -1:])], 1)
     radius, relation = radius[:, None], relation[:, None]
     spot = _spots(u, radius, view)  # (B, T, 2, 2)
     turned = _spots(u.flip(2), radius, view)
@@ -142,12 +140,6 @@ def _clear(spot: Tensor, radius: Tensor, view: View) -> Tensor:
     hidden = offset.norm(dim=-1) < near + 0.15 * large.sum(-1)
     beside = offset[..., 0] * between[..., 0].sign() > ASIDE  # what is near seems farther out
     return apart & beside & ~hidden
-
-
-@cache
-def _constant(value: tuple[Any, ...], device: torch.device) -> Tensor:
-    """Numbers on a device, copied there once."""
-    return torch.tensor(value, device=device)
 
 
 def _on_table(spot: Tensor, camera: Tensor) -> Tensor:

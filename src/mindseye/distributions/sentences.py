@@ -30,11 +30,10 @@ class Sentences:
             place k look at codes before k only.
         words: Which word every code of every place is, int64 `(K, V_k)`, padded with -1.
         sizes: How many words every place has.
-        rows: How many rows there are, B.
     """
 
-    def __init__(self, scores: Score, words: Tensor, sizes: tuple[int, ...], rows: int):
-        self.scores, self.words, self.sizes, self.rows = scores, words, sizes, rows
+    def __init__(self, scores: Score, words: Tensor, sizes: tuple[int, ...]):
+        self.scores, self.words, self.sizes = scores, words, sizes
 
     def log_prob(self, labels: Labels) -> Tensor:
         """The log-probability of captions, `(B,)`; words left open cost nothing.

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from mindseye.concepts import Concept, Vocabulary
-from mindseye.data import Data, Dataset
+from mindseye.data import DATASETS, Data, Dataset
 from mindseye.data.splits import compositional_split
 from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.figures import latent_plane
@@ -235,6 +235,9 @@ def queries_of(vocabulary: Vocabulary, protocol: Protocol) -> list[Concept]:
 def held_out(data: Data, part: str = "test") -> list[Concept]:
     """The combinations that a compositional split keeps for the test, or for validation."""
     vocabulary = data.vocabulary
+    own = getattr(DATASETS[data.name], "held_out", None)  # of kinds of objects, not of captions
+    if own:
+        return decode(vocabulary, Labels.full(own(part, data.split_seed)))
     codes = compositional_split(vocabulary.sizes, part, data.split_seed)
     return decode(vocabulary, Labels.full(codes))
 

@@ -194,7 +194,7 @@ class _CaptionDecoder(nn.Module):
     def forward(self, code: Tensor) -> Sentences:
         """The distribution over captions of codes `(B, 200)`."""
         table = _table(self.vocabulary, code.device)
-        return Sentences(self._scores(code), table, self.vocabulary.sizes, len(code))
+        return Sentences(self._scores(code), table, self.vocabulary.sizes)
 
     def _scores(self, code: Tensor) -> Callable[[Tensor], Tensor]:
         """Log odds of all words at every place, given the words before it."""
