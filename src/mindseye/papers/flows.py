@@ -39,7 +39,7 @@ def flowing(
         raise UsageError(
             f"flows cannot be fitted by {objective!r} to a model of `kind={recipe.model.kind!r}`;"
             f" expected {listed(trains)}.",
-            "A model of several layers of latents has no one vector to fit.",
+            "It needs one latent vector and words, or pictures, that are decoded from it.",
         )
     if couplings < 1:
         raise UsageError(f"`couplings={couplings}` is too few; expected 1 or more.")

@@ -23,7 +23,13 @@ __all__ = ["captions", "captions_limits", "observer_of"]
 
 Progress = Callable[[int, int], None]
 
-SHARES = ("correctness", "prior correctness", "by way of words", "reconstructions")
+SHARES = (
+    "correctness",
+    "prior correctness",
+    "by way of words",
+    "reconstructions",
+    "real pictures",
+)
 
 FRESH = 1_000_000
 """The seed of new pictures of captions that were seen in training."""
