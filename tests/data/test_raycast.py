@@ -10,7 +10,8 @@ from scipy.spatial import ConvexHull
 
 from mindseye.data import raycast
 from mindseye.data.camera import CAMERA, Scene, View, looking, projected
-from mindseye.data.raycast import CUBE, CYLINDER, SPHERE, render
+from mindseye.data.raycast import render
+from mindseye.data.solids import CUBE, CYLINDER, SPHERE, Solid
 
 SHAPES = {"cube": CUBE, "sphere": SPHERE, "cylinder": CYLINDER}
 GREY = (0.34, 0.34, 0.34)
@@ -158,12 +159,12 @@ def test_rays_travel_as_far_as_a_slow_ray_caster_says(shape):
 
 def all_rays(scenes, view):
     """How all the rays of a picture meet the only object, and the object itself."""
-    found, cast = raycast._Thing.of(scenes, 0), raycast._Cast.of(scenes, view)
+    found, cast = Solid.of(scenes, 0), raycast._Cast.of(scenes, view)
     x = ((torch.arange(2 * view.width) + 0.5) / view.width - 1)[None, None, :]
     y = (1 - (torch.arange(2 * view.height) + 0.5) / view.height)[None, :, None]
     ray = cast.rays(x, y, found)
     origin = tuple(each[:, None, None] for each in found.seen_from(cast.eye).unbind(1))
-    met = found.met(origin, ray)
+    met = found.met(cast.start(found), ray)
     point = [o + met.near * d for o, d in zip(origin, ray, strict=True)]
     normal = raycast._normal(found, point, ray, met)
     return met, (torch.stack(point, -1), torch.stack(normal, -1), torch.stack(ray, -1))
@@ -314,11 +315,11 @@ def test_faces_are_those_of_the_shape():
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_ray_along_faces_meets_what_is_in_its_way(shape, axis):
     """Along an axis of the object, through its middle, beside that, and past it."""
-    only = raycast._Thing.of(scene(((0.0, 0.0), shape)), 0)
+    only = Solid.of(scene(((0.0, 0.0), shape)), 0)
     aside = torch.tensor([[[0.0, -0.0, 0.1, -0.3, 2.0, -2.0]]])
     origin, ray = [aside, aside, torch.zeros_like(aside)], [torch.zeros_like(aside)] * 3
     origin[axis], ray[axis] = torch.full_like(aside, -5.0), torch.ones_like(aside)
-    met = only.met(tuple(origin), tuple(ray))
+    met = only.met(only.start(*origin), tuple(ray))
     assert met.hit.tolist() == [[[True] * 4 + [False] * 2]]
     bend = (0.49 - aside[..., :4] ** 2).sqrt()
     half = torch.full_like(bend, 0.7 * 0.5**0.5) if shape == CUBE else bend
@@ -470,7 +471,7 @@ def test_the_edge_of_a_shadow_is_soft():
     """Of six points of the lamp some are seen and some are not."""
     only, view = scene(((0.0, 0.0), CYLINDER, 0.7)), View(112, 112)
     x, y = raycast._grid(112, 112, torch.device("cpu"))
-    cast, thing_ = raycast._Cast.of(only, view), raycast._Thing.of(only, 0)
+    cast, thing_ = raycast._Cast.of(only, view), Solid.of(only, 0)
     ray = cast.rays(x, y)
     t = -cast.eye[0, 2] / ray[2]
     px, py = cast.eye[0, 0] + t * ray[0], cast.eye[0, 1] + t * ray[1]

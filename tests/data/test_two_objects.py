@@ -10,8 +10,9 @@ from scipy import stats
 from mindseye.data import Data, OneObject, TwoObjects, one_object, raycast, two_objects, worlds
 from mindseye.data.batch import ENDLESS
 from mindseye.data.camera import View, projected
-from mindseye.data.raycast import CUBE, SPHERE, render
+from mindseye.data.raycast import render
 from mindseye.data.scenes import COLOURS, KINDS, RELATIONS, SENTENCE
+from mindseye.data.solids import CUBE, SPHERE
 from mindseye.data.splits import combinations, compositional_split
 from mindseye.data.two_objects import kinds_of
 from mindseye.data.worlds import NUMBERS, PALETTE, RADII, staged

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from mindseye.captions import Sentence
 from mindseye.concepts import Attribute
-from mindseye.data.raycast import SPHERE, render
+from mindseye.data.raycast import render
 from mindseye.data.scenes import COLOURS, FILLERS, SIZES, SYNONYMS
+from mindseye.data.solids import SPHERE
 from mindseye.data.two_objects import TwoObjects
 from mindseye.data.worlds import staged
 

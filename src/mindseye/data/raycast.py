@@ -1,10 +1,5 @@
 r"""A ray caster for CLEVR's world: spheres, cubes and cylinders on a table, a whole batch at once.
 
-A ray $o + t d$ is inside a convex object between the largest of the parameters at which it enters
-one of its bounds and the smallest at which it leaves one. A sphere has one quadratic bound, a cube
-three pairs of planes, a cylinder a quadratic bound and a pair of planes; a bound that an object
-does not have is put far away. So all objects of a batch are met by the same few lines.
-
 Everything is seen from where CLEVR's camera stands, lit by its three lamps (key, fill and back),
 each of them moved a little from picture to picture. The table is shaded once a pixel; its shadows
 are those of six points of the key lamp and soft ones of the other two. Objects are drawn with
@@ -22,16 +17,16 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from mindseye.data.camera import Scene, View, constant, looking
+from mindseye.data.solids import Met, Solid, Start, dot, wide
 
-__all__ = ["CUBE", "CYLINDER", "SPHERE", "render"]
-
-CUBE, SPHERE, CYLINDER = 0, 1, 2
+__all__ = ["render"]
 
 LAMPS = ((6.45, -2.91, 4.26), (-4.67, -4.01, 3.01), (-1.17, 2.65, 5.82))
 """Where the key, the fill and the back lamp stand."""
@@ -55,9 +50,6 @@ RAYS = 2
 NEAREST = 7.4
 """How near to the camera an object may seem, when it is 1 from its middle to its corners."""
 
-FAR = 1e4
-"""Where a bound is that an object does not have."""
-
 
 def render(scene: Scene, view: View) -> Tensor:
     """Draw scenes, float32 `(B, 3, H, W)` in [0, 1]."""
@@ -75,7 +67,7 @@ def render(scene: Scene, view: View) -> Tensor:
 def _drawn(scene: Scene, view: View) -> Tensor:
     """Draw scenes at once."""
     count = scene.place.shape[1]
-    things = [_Thing.of(scene, i) for i in range(count)]
+    things = [Solid.of(scene, i) for i in range(count)]
     cast = _Cast.of(scene, view)
     picture = _table(cast, things)
     puts: list[tuple[Tensor, Tensor]] = []
@@ -104,7 +96,11 @@ class _Cast(NamedTuple):
         lamps = scene.lamps + constant(LAMPS, scene.lamps.device)
         return cls(*looking(scene.camera), lamps, view)
 
-    def rays(self, x: Tensor, y: Tensor, thing: _Thing | None = None) -> tuple[Tensor, ...]:
+    def start(self, thing: Solid) -> Start:
+        """Where the rays of the camera begin, in an object's frame."""
+        return thing.start(*(wide(each) for each in thing.seen_from(self.eye).unbind(1)))
+
+    def rays(self, x: Tensor, y: Tensor, thing: Solid | None = None) -> tuple[Tensor, ...]:
         """The three coordinates of rays to points -1 to 1 of the picture, in an object's frame."""
         basis = (self.ahead, self.view.half * self.view.aspect * self.right)
         basis = (*basis, self.view.half * self.up)
@@ -112,133 +108,59 @@ class _Cast(NamedTuple):
             basis = tuple(thing.turned(each) for each in basis)
         a, r, u = basis
         return tuple(
-            _wide(a[:, k]) + x * _wide(r[:, k]) + y * _wide(u[:, k]) for k in range(3)
+            wide(a[:, k]) + x * wide(r[:, k]) + y * wide(u[:, k]) for k in range(3)
         )  # (B, h, w) each
 
 
-class _Thing(NamedTuple):
-    """One object of every scene, `(B,)`."""
-
-    centre: Tensor  # (B, 3)
-    cosine: Tensor
-    sine: Tensor
-    radius: Tensor
-    round2: Tensor  # of the quadratic bound, squared
-    upright: Tensor  # 0 for a cylinder, whose quadratic bound does not close
-    wide: Tensor  # half the distance of the planes at its sides
-    high: Tensor  # and of those above and below
-    colour: Tensor  # (B, 3)
-    metal: Tensor
-
-    @classmethod
-    def of(cls, scene: Scene, i: int) -> _Thing:
-        radius, shape = scene.radius[:, i], scene.shape[:, i]
-        cube = shape == CUBE
-        edge = radius * math.sqrt(0.5)
-        tall = torch.where(cube, edge, radius)
-        return cls(
-            torch.cat([scene.place[:, i], tall[:, None]], 1),
-            scene.angle[:, i].cos(),
-            scene.angle[:, i].sin(),
-            radius,
-            torch.where(cube, FAR**2, radius**2),
-            (shape == SPHERE).float(),
-            torch.where(cube, edge, FAR),
-            torch.where(shape == SPHERE, FAR, tall),
-            scene.colour[:, i],
-            scene.metal[:, i].float(),
-        )
-
-    def turned(self, vector: Tensor) -> Tensor:
-        """Vectors `(B, 3)` in the object's own frame."""
-        x, y, z = vector.unbind(1)
-        return torch.stack([self.cosine * x + self.sine * y, self.cosine * y - self.sine * x, z], 1)
-
-    def seen_from(self, point: Tensor) -> Tensor:
-        """Points `(B, 3)` in the object's own frame, from its middle."""
-        return self.turned(point - self.centre)
-
-    def met(self, origin: tuple[Tensor, ...], ray: tuple[Tensor, ...]) -> _Met:
-        """Where rays enter and leave it, by the parameters of all its bounds."""
-        (ox, oy, oz), (dx, dy, dz) = origin, ray
-        w = _wide(self.upright)
-        a = dx * dx + dy * dy + w * dz * dz
-        b = ox * dx + oy * dy + w * oz * dz
-        c = ox * ox + oy * oy + w * oz * oz - _wide(self.round2)
-        root = (b * b - a * c).clamp_(min=0).sqrt_()  # a miss enters where it leaves
-        over = a.reciprocal_()
-        rounds = (-b - root) * over, (root - b) * over
-        wide, high = _wide(self.wide), _wide(self.high)
-        sides = [_slab(o, d, w) for o, d, w in ((ox, dx, wide), (oy, dy, wide), (oz, dz, high))]
-        enters = [rounds[0], *(side[0] for side in sides)]
-        leaves = [rounds[1], *(side[1] for side in sides)]
-        near = _extreme(torch.maximum, enters)
-        far = _extreme(torch.minimum, leaves)
-        return _Met(near, near < far, enters)
-
-
-class _Met(NamedTuple):
-    near: Tensor
-    hit: Tensor
-    enters: list[Tensor]
-
-
-def _slab(origin: Tensor, ray: Tensor, half: Tensor) -> tuple[Tensor, Tensor]:
-    """Where rays pass a pair of planes."""
-    inverse = ray.reciprocal().clamp_(-1e20, 1e20)  # a ray along the planes is between them or not
-    middle, span = -origin * inverse, half * inverse.abs_()
-    return middle - span, middle + span
-
-
-def _table(cast: _Cast, things: list[_Thing]) -> Tensor:
+def _table(cast: _Cast, things: list[Solid]) -> Tensor:
     """The table with the shadows on it, one ray a pixel, `(B, 3, H, W)`."""
     view = cast.view
     x, y = _grid(view.height, view.width, cast.eye.device)
     dx, dy, dz = cast.rays(x, y)
-    t = -_wide(cast.eye[:, 2]) / dz
-    px, py = _wide(cast.eye[:, 0]) + t * dx, _wide(cast.eye[:, 1]) + t * dy
+    t = -wide(cast.eye[:, 2]) / dz
+    px, py = wide(cast.eye[:, 0]) + t * dx, wide(cast.eye[:, 1]) + t * dy
     light = [TABLE_SKY * _open(things, px, py)] * 3
     for i, (power, tint) in enumerate(zip(POWERS, TINTS, strict=True)):
-        lx, ly, lz = (_wide(each) for each in cast.lamps[:, i].unbind(1))
+        lx, ly, lz = (wide(each) for each in cast.lamps[:, i].unbind(1))
         near = ((lx - px) ** 2 + (ly - py) ** 2 + lz**2).rsqrt_()
         shade = _key_shade if i == 0 else _soft_shade
         lit = TABLE_LAMPS * power * lz * near**3 * shade(things, px, py, cast.lamps[:, i])
-        light = [before + share * lit for before, share in zip(light, tint, strict=True)]
+        light = _added(light, lit, tint)
     return torch.stack([_tone(each) for each in light], 1)
 
 
-def _open(things: list[_Thing], px: Tensor, py: Tensor) -> Tensor:
+def _open(things: list[Solid], px: Tensor, py: Tensor) -> Tensor:
     """How much of the sky points of the table see past the objects."""
     free = torch.ones_like(px)
     for thing in things:
-        x, y, z = (_wide(each) for each in thing.centre.unbind(1))
+        x, y, z = (wide(each) for each in thing.centre.unbind(1))
         near = ((px - x) ** 2 + (py - y) ** 2 + z**2).rsqrt_()
-        free = free - 0.55 * _wide(thing.radius) ** 2 * z * near**3
+        free = free - 0.55 * wide(thing.radius) ** 2 * z * near**3
     return free.clamp_(min=0.4)
 
 
-def _key_shade(things: list[_Thing], px: Tensor, py: Tensor, lamp: Tensor) -> Tensor:
+def _key_shade(things: list[Solid], px: Tensor, py: Tensor, lamp: Tensor) -> Tensor:
     """The share of the key lamp that points of the table see: exact for some points of it."""
     dark: list[Tensor] = []
     for thing in things:
-        x, y, z = (_wide(each) for each in thing.centre.unbind(1))
-        c, s = _wide(thing.cosine), _wide(thing.sine)
+        x, y, z = (wide(each) for each in thing.centre.unbind(1))
+        c, s = wide(thing.cosine), wide(thing.sine)
         ox, oy = px - x, py - y
-        origin = (c * ox + s * oy, c * oy - s * ox, -z)
+        start = thing.start(c * ox + s * oy, c * oy - s * ox, -z)
         hits = [
-            thing.met(origin, _between(origin, thing.seen_from(point))).hit
+            thing.met(start, _to(thing.seen_from(point), start)).hit
             for point in (lamp + constant(LAMP_POINTS, lamp.device)[:, None]).unbind(0)
         ]
         dark = [a | b for a, b in zip(dark, hits, strict=True)] if dark else hits
     return 1 - torch.stack(dark).sum(0) / len(dark)
 
 
-def _between(origin: tuple[Tensor, ...], end: Tensor) -> tuple[Tensor, ...]:
-    """Rays from points of a batch to an end `(B, 3)`."""
-    return tuple(_wide(e) - o for o, e in zip(origin, end.unbind(1), strict=True))
+def _to(end: Tensor, start: Start) -> tuple[Tensor, ...]:
+    """Rays to an end `(B, 3)`."""
+    return tuple(wide(e) + back for back, e in zip(start.back, end.unbind(1), strict=True))
 
 
-def _soft_shade(things: list[_Thing], px: Tensor, py: Tensor, lamp: Tensor) -> Tensor:
+def _soft_shade(things: list[Solid], px: Tensor, py: Tensor, lamp: Tensor) -> Tensor:
     """The share of a lamp that points of the table see past balls as large as the objects."""
     zero = torch.zeros((), device=px.device)
     light = torch.ones_like(px)
@@ -249,17 +171,16 @@ def _soft_shade(things: list[_Thing], px: Tensor, py: Tensor, lamp: Tensor) -> T
 
 def _past(centre: Tensor, radius: Tensor, point: tuple[Tensor, ...], lamp: Tensor) -> Tensor:
     """The share of a lamp that is seen from points past a ball, nearly."""
-    at = [p - _wide(c) for p, c in zip(point, centre.unbind(1), strict=True)]
-    to = [_wide(e) - p for p, e in zip(point, lamp.unbind(1), strict=True)]
-    length = (to[0] ** 2 + to[1] ** 2 + to[2] ** 2).sqrt()
-    along = -(at[0] * to[0] + at[1] * to[1] + at[2] * to[2]) / length
-    square = at[0] ** 2 + at[1] ** 2 + at[2] ** 2 - along**2
-    clear = (square.clamp_(min=1e-6).sqrt() - _wide(radius)) / along.clamp(min=0.05)
+    at = [p - wide(c) for p, c in zip(point, centre.unbind(1), strict=True)]
+    to = [wide(e) - p for p, e in zip(point, lamp.unbind(1), strict=True)]
+    along = -dot(at, to) * dot(to, to).rsqrt_()
+    square = dot(at, at) - along**2
+    clear = (square.clamp_(min=1e-6).sqrt() - wide(radius)) / along.clamp(min=0.05)
     smooth = (0.5 + clear / 0.25).clamp_(0, 1)
     return torch.where(along > 0, smooth * smooth * (3 - 2 * smooth), 1.0)
 
 
-def _window(thing: _Thing, cast: _Cast) -> tuple[Tensor, Tensor, int]:
+def _window(thing: Solid, cast: _Cast) -> tuple[Tensor, Tensor, int]:
     """The first row and column of the square that an object is in, and its side in pixels."""
     view = cast.view
     ray = thing.centre - cast.eye
@@ -274,7 +195,7 @@ def _window(thing: _Thing, cast: _Cast) -> tuple[Tensor, Tensor, int]:
 
 
 def _seen(
-    thing: _Thing, others: list[_Thing], cast: _Cast, row: Tensor, column: Tensor, side: int
+    thing: Solid, others: list[Solid], cast: _Cast, row: Tensor, column: Tensor, side: int
 ) -> tuple[Tensor, Tensor]:
     """An object in its window: its light `(B, 3, h, h)` and its share of every pixel."""
     view, fine = cast.view, RAYS * side
@@ -282,46 +203,45 @@ def _seen(
     x = (2 * (column[:, None] + step) / view.width - 1)[:, None, :]
     y = (1 - 2 * (row[:, None] + step) / view.height)[:, :, None]
     ray = cast.rays(x, y, thing)
-    origin = tuple(_wide(each) for each in thing.seen_from(cast.eye).unbind(1))
-    met = thing.met(origin, ray)
+    start = cast.start(thing)
+    met = thing.met(start, ray)
     visible = met.hit
     for other in others:
-        start = tuple(_wide(each) for each in other.seen_from(cast.eye).unbind(1))
-        before = other.met(start, cast.rays(x, y, other))
+        before = other.met(cast.start(other), cast.rays(x, y, other))
         visible = visible & ~(before.hit & (before.near < met.near))
-    light = _shaded(thing, others, cast, origin, ray, met)
+    light = _shaded(thing, others, cast, start, ray, met)
     colour = torch.stack([torch.where(visible, each, 0.0) for each in light], 1)
     pool = torch.nn.functional.avg_pool2d
     return pool(colour, RAYS), pool(visible.float()[:, None], RAYS)
 
 
 def _shaded(
-    thing: _Thing,
-    others: list[_Thing],
+    thing: Solid,
+    others: list[Solid],
     cast: _Cast,
-    origin: tuple[Tensor, ...],
+    start: Start,
     ray: tuple[Tensor, ...],
-    met: _Met,
+    met: Met,
 ) -> list[Tensor]:
     """Red, green and blue of the points where rays meet an object, in its own frame."""
-    point = [o + met.near * d for o, d in zip(origin, ray, strict=True)]
+    point = [torch.addcmul(-back, met.near, d) for back, d in zip(start.back, ray, strict=True)]
     normal = _normal(thing, point, ray, met)
-    back = (ray[0] ** 2 + ray[1] ** 2 + ray[2] ** 2).rsqrt_()
-    eye = [-d * back for d in ray]
-    facing = _dot(normal, eye)
-    mirror = [2 * facing * n - e for n, e in zip(normal, eye, strict=True)]
-    metal = _wide(thing.metal)
+    shorter = dot(ray, ray).rsqrt_()
+    ahead = [d * shorter for d in ray]
+    twice = -2 * dot(normal, ahead)
+    mirror = [torch.addcmul(d, twice, n) for n, d in zip(normal, ahead, strict=True)]
+    metal = wide(thing.metal)
     # The table is brighter than the room above it: what a mirror shows, and what lights the rest.
     below = (0.5 - 2.2 * mirror[2]).clamp_(0, 1)
-    height = 0.5 + 0.5 * point[2] * _wide(1 / thing.radius)
+    height = 0.5 + 0.5 * point[2] * wide(1 / thing.radius)
     room = 0.3 + (0.95 - 0.75 * height) * below
     sky = AMBIENT * (1.0 - 0.35 * normal[2])
-    gleam: list[Tensor | float] = [0.0, 0.0, 0.0]
-    light: list[Tensor] = [sky, sky, sky]
+    dark = torch.zeros_like(sky)
+    light, gleam = [sky, sky, sky], [dark, dark, dark]
     for i, (power, tint) in enumerate(zip(POWERS, TINTS, strict=True)):
         lamp = thing.seen_from(cast.lamps[:, i])
-        to = [_wide(e) - p for p, e in zip(point, lamp.unbind(1), strict=True)]
-        square = _dot(to, to)
+        to = [wide(e) - p for p, e in zip(point, lamp.unbind(1), strict=True)]
+        square = dot(to, to)
         near = square.rsqrt()
         power_here = power / square
         if i == 0:
@@ -329,29 +249,27 @@ def _shaded(
                 centre = thing.seen_from(other.centre)
                 passing = _past(centre, 0.9 * other.radius, tuple(point), lamp)
                 power_here = power_here * passing
-        facing_lamp = (_dot(normal, to) * near).clamp_(min=0)
-        shine = (_dot(mirror, to) * near).clamp_(0, 1)
+        facing_lamp = (dot(normal, to) * near).clamp_(min=0)
+        shine = (dot(mirror, to) * near).clamp_(0, 1)
         sharp = (shine * shine * shine) ** 2
         sharp = sharp * sharp  # to the twelfth
         gloss = torch.lerp(0.06 * sharp, 3.0 * sharp * sharp * sharp**2, metal) * power_here
-        light = [
-            each + share * power_here * facing_lamp for each, share in zip(light, tint, strict=True)
-        ]
-        gleam = [each + share * gloss for each, share in zip(gleam, tint, strict=True)]
+        light = _added(light, facing_lamp.mul_(power_here), tint)
+        gleam = _added(gleam, gloss, tint)
     found = []
     for k in range(3):
-        own = _wide(thing.colour[:, k])
+        own = wide(thing.colour[:, k])
         matt = 1.15 * (0.04 + 0.9 * own) * light[k]
         surface = torch.lerp(matt, own * (0.3 * light[k] + room), metal)
         found.append(_tone(surface + gleam[k]))
     return found
 
 
-def _normal(thing: _Thing, point: list[Tensor], ray: tuple[Tensor, ...], met: _Met) -> list[Tensor]:
+def _normal(thing: Solid, point: list[Tensor], ray: tuple[Tensor, ...], met: Met) -> list[Tensor]:
     """What is straight up from the bound that was entered last."""
     rounded = met.near == met.enters[0]
-    inverse = _wide(1 / thing.radius)
-    bend = (inverse, inverse, inverse * _wide(thing.upright))
+    inverse = wide(1 / thing.radius)
+    bend = (inverse, inverse, inverse * wide(thing.upright))
     found = []
     for k in range(3):
         flat = torch.where(met.near == met.enters[k + 1], -ray[k].sign(), 0.0)
@@ -376,20 +294,9 @@ def _tone(light: Tensor) -> Tensor:
     return light / (0.62 + 0.55 * light)
 
 
-def _dot(a: list[Tensor], b: list[Tensor]) -> Tensor:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def _extreme(choose: object, values: list[Tensor]) -> Tensor:
-    found = values[0]
-    for value in values[1:]:
-        found = choose(found, value)  # pyright: ignore[reportCallIssue]
-    return found
-
-
-def _wide(each: Tensor) -> Tensor:
-    """Numbers of scenes `(B,)` beside pixels `(B, h, w)`."""
-    return each[:, None, None] if each.ndim == 1 else each
+def _added(light: list[Tensor], more: Tensor, tint: Sequence[float]) -> list[Tensor]:
+    """Red, green and blue, and more light of a tint."""
+    return [torch.add(each, more, alpha=share) for each, share in zip(light, tint, strict=True)]
 
 
 def _grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
