@@ -50,6 +50,22 @@ def test_a_flow_begins_as_the_standard_normal(size, context):
 
 
 @pytest.mark.parametrize("context", [0, 3])
+def test_draws_come_with_their_density(context, double):
+    given, couplings = torch.randn(7, context) if context else None, shaken(5, context)
+    q = Flow(couplings, given, size=5)
+    z, log_q = q.rsample_with_log_prob()
+    assert z.shape == (*q.batch_shape, 5)
+    assert_close(log_q, q.log_prob(z))
+    weights = list(couplings.parameters())
+    found, expected = (
+        torch.autograd.grad(each.sum(), weights, retain_graph=True)
+        for each in (log_q, q.log_prob(z))
+    )
+    for one, other in zip(found, expected, strict=True):
+        assert_close(one, other)
+
+
+@pytest.mark.parametrize("context", [0, 3])
 def test_a_density_integrates_to_one(context):
     couplings = shaken(2, context)
     q = Flow(couplings, torch.randn(context) if context else None, size=2)

@@ -50,14 +50,6 @@ def test_gradients_are_those_of_torch(gru, reference):
         assert_close(a, b, rtol=0, atol=1e-12)
 
 
-def test_one_step_after_the_other_is_all_at_once(gru):
-    x = randn(4, 6, 5)
-    state = torch.zeros(4, 7, dtype=torch.float64)
-    for k, expected in enumerate(gru(x).unbind(1)):
-        state = gru.step(x[:, k], state)
-        assert_close(state, expected, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("k", range(6))
 def test_a_state_knows_no_later_word(gru, k):
     x = randn(2, 6, 5).requires_grad_()
@@ -90,8 +82,20 @@ def test_open_and_the_beginning_are_words_of_their_own():
     vectors = word(torch.tensor([[0, 1, 2], [3, word.open, word.start]]))
     assert vectors.shape == (2, 3, 3)
     assert len(vectors.flatten(0, 1).unique(dim=0)) == 6
-    with pytest.raises(IndexError):
+    with pytest.raises(RuntimeError):
         word(torch.tensor([6]))
+
+
+def test_words_and_their_gradients_are_rows_of_the_table():
+    torch.manual_seed(0)
+    word, said = Word(4, 3), torch.tensor([[0, 1, 1], [3, 5, 0]])
+    assert torch.equal(word(said), word.table[said])
+    weight = torch.randn(2, 3, 3)
+    found, expected = (
+        torch.autograd.grad((vectors * weight).sum(), word.table)[0]
+        for vectors in (word(said), word.table[said])
+    )
+    assert_close(found, expected)
 
 
 def test_blank_ones_take_weights(gru):

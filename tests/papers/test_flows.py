@@ -53,12 +53,19 @@ def test_the_model_stays_as_it_was_and_what_came_after_it_is_left_out():
 @pytest.mark.parametrize("size", [size for size in SIZES if size])
 def test_flows_are_of_the_size_that_the_name_ends_with(size):
     made = flowing(get_recipe(f"mnist-a/telbo-{size}"))
-    assert (made.training, made.model.flow_hidden) == flows(size)
+    assert (made.training, made.model.flow_hidden) == flows(size, 10)
 
 
 def test_a_name_without_a_size_is_for_one_gpu_and_minutes():
     made = flowing(get_recipe("two-objects/vlvae"))
-    assert (made.training, made.model.flow_hidden) == flows("fast")
+    assert (made.training, made.model.flow_hidden) == flows("fast", 50)
+
+
+def test_few_latents_are_learnt_sooner_on_a_gpu():
+    few, many = flows("fast", 10), flows("fast", 50)
+    assert few[0].steps < many[0].steps
+    assert few[1] < many[1]
+    assert flows("lean", 10) == flows("lean", 50)
 
 
 def test_what_is_made_of_a_vlvae_is_what_the_paper_has():

@@ -84,6 +84,13 @@ class Flow(Distribution):
         shape = self._extended_shape(sample_shape)
         return self.at(torch.randn(shape, dtype=self.dtype, device=self.device))
 
+    def rsample_with_log_prob(self) -> tuple[Tensor, Tensor]:
+        """A draw and its log density, for the price of the draw."""
+        noise = torch.randn(self._extended_shape(), dtype=self.dtype, device=self.device)
+        with torch.autocast(self.device.type, enabled=False):
+            z, log_det = self.couplings.forward(noise, self.context)
+            return z, _log_normal(noise) - log_det
+
     def at(self, noise: Tensor) -> Tensor:
         """The latents of standard normal noise `(..., D)`; leading sizes broadcast."""
         with torch.autocast(self.device.type, enabled=False):
@@ -94,8 +101,7 @@ class Flow(Distribution):
         with torch.autocast(self.device.type, enabled=False):  # bfloat16 has no digits for this
             near = value.to(self.dtype).clamp(-FAR, FAR)
             noise, log_det = self.couplings.inverse(near, self.context)
-            squares = noise.clamp(-FARTHEST, FARTHEST).square().sum(-1)
-            return log_det - squares / 2 - noise.shape[-1] * math.log(2 * math.pi) / 2
+            return _log_normal(noise.clamp(-FARTHEST, FARTHEST)) + log_det
 
     @property
     def mean(self) -> Tensor:
@@ -117,6 +123,11 @@ class Flow(Distribution):
         """The latents of the fixed noise, `(512, ..., D)`."""
         noise = _fixed_noise(self.event_shape[0], self.device)
         return self.at(noise.view(DRAWS, *[1] * len(self.batch_shape), -1))
+
+
+def _log_normal(noise: Tensor) -> Tensor:
+    """The log density of standard normal noise `(..., D)`."""
+    return -(noise.square().sum(-1) + noise.shape[-1] * math.log(2 * math.pi)) / 2
 
 
 def _fixed_noise(size: int, device: torch.device) -> Tensor:

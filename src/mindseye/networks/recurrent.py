@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import one_hot
 
 __all__ = ["GRU", "Word"]
 
@@ -41,10 +42,6 @@ class GRU(nn.Module):
             state = self._next(given[:, k], state)
             states.append(state)
         return torch.stack(states, 1)
-
-    def step(self, x: Tensor, state: Tensor) -> Tensor:
-        """The state after one more place, `(B, hidden)`."""
-        return self._next(self.words(x), state)
 
     def _next(self, given: Tensor, state: Tensor) -> Tensor:
         reset, update, new = given.chunk(3, -1)
@@ -80,4 +77,5 @@ class Word(nn.Module):
 
     def forward(self, word: Tensor) -> Tensor:
         """Vectors `(..., size)` of words, int64 `(...)`."""
-        return self.table[word]
+        # A product, because its gradient is one too: on a GPU the gradient of picking rows is slow.
+        return one_hot(word, len(self.table)).to(self.table.dtype) @ self.table

@@ -77,9 +77,8 @@ def fit_aggregate(model: Flowing, x: Tensor, y: Any, *, drop: float = 0.3) -> Bo
 @objective("true-posterior", fits="q_y", cite="cremer2018 vedantam2018", trains="joint vlvae")
 def fit_true_posterior(model: Flowing, x: Tensor, y: Any, *, gamma: float = 1.0) -> Bound:
     """elbo(y) under the flow q(z|y); the model is held still, and pictures are not looked at."""
-    q = model.q_y(y)
-    z = q.rsample()
-    log_py, log_p, log_q = model.p_y(z).log_prob(y), model.prior.log_prob(z), q.log_prob(z)
+    z, log_q = model.q_y(y).rsample_with_log_prob()
+    log_py, log_p = model.p_y(z).log_prob(y), model.prior.log_prob(z)
     terms = {"log_py_qy": log_py, "kl_qy_p": log_q - log_p}
     return Bound(gamma * log_py + log_p - log_q, terms)
 

@@ -76,6 +76,7 @@ def _rows() -> Iterator[Entry]:
                 f"{data}/vlvae-{fit}",
                 published=PRINTED[data, fit],
                 after=short,
+                part=_PARTS.get(data, 1.0),
             )
     yield Entry(
         "objects-joint", "Two Objects, joint inference", "two-objects/vlvae-joint", part=0.5

@@ -44,7 +44,7 @@ def flowing(
     if couplings < 1:
         raise UsageError(f"`couplings={couplings}` is too few; expected 1 or more.")
     size = next((s for s in SIZES if s and recipe.name.endswith(f"-{s}")), "fast")
-    training, width = flows(size)
+    training, width = flows(size, recipe.model.latent)
     reads = " ".join(sorted(recipe.fits))
     return replace(
         recipe,
