@@ -22,7 +22,7 @@ from mindseye.reproduction.ledger import _cell, _interval
 from mindseye.reproduction.ledger_sections import ledger_sections
 from mindseye.runs import Run, create, list_runs, load_observer, reading
 from mindseye.tensors import write_tensors
-from mindseye.wordsheets import GAP, PANEL
+from mindseye.wordsheets import GAP, PANEL, ROOM
 
 MAGENTA = (255, 0, 255)
 
@@ -230,6 +230,34 @@ def test_without_an_interval_one_seed_is_a_number_and_nothing_is_a_dash():
     assert printed({}) == "–"
 
 
+def test_columns_of_several_groups_are_several_tables_of_the_rows_that_have_them():
+    columns = [{"key": k, "label": k, "decimals": 0, "group": g} for k, g in ("aA", "bA", "cB")]
+    entries = [
+        {"label": "both", "published": {}, "ours": {k: _cell([1.0], [0]) for k in "abc"}},
+        {"label": "first", "published": {"b": "7"}, "ours": {}},
+        {"label": "none", "published": {}, "ours": {}},
+    ]
+    result = {"about": "", "asked": {}, "columns": columns, "entries": entries, "runs": []}
+    one, two, _ = ledger_sections(result)
+    assert (one.title, two.title) == ("A", "B")
+    assert one.grid == [
+        ["", "a", "b, printed", "b, ours"],
+        ["both", "1", "–", "1"],
+        ["first", "–", "7", "–"],
+    ]
+    assert two.grid == [["", "c"], ["both", "1"]]
+
+
+def test_a_bar_in_a_cell_does_not_end_it(made):
+    folder, _ = made
+    lines = (folder / "cremer-tables.md").read_text().splitlines()
+    (head,) = [line for line in lines if line.startswith("|") and "log p(x" in line]
+    at = lines.index(head)
+    table = [line.replace("\\|", "") for line in lines[at : at + 4]]
+    assert "log p(x\\|y)" in head
+    assert len({line.count("|") for line in table}) == 1
+
+
 # Pictures
 
 
@@ -256,8 +284,8 @@ def test_one_inference_alone_is_not_compared_and_two_are(runs, untrained):
     assert drawn("inference", ("m", runs["objects"])) == []
     assert drawn("inference", ("j", joint), ("flows", runs["objects-agg"])) == []
     (both,) = drawn("inference", ("m", runs["objects"]), ("j", joint))
-    assert both.image.width == 2 * GAP + 140 + GAP + 9 * (PANEL + GAP)  # nine places
-    assert both.image.height > 6 * 112  # two pictures, each read in two ways
+    assert both.image.width == 2 * GAP + 2 * (ROOM + GAP) + 9 * (PANEL + GAP)  # nine places
+    assert both.image.height > 4 * 112  # two pictures, each read in two ways
 
 
 def test_only_a_plane_has_holes(runs, untrained):

@@ -13,6 +13,7 @@ from mindseye.charts import (
     heat_chart,
     heat_charts,
     point_chart,
+    split_chart,
 )
 from mindseye.errors import UsageError
 
@@ -47,6 +48,22 @@ def test_bars_however_many_end_where_the_grid_ends(count):
     (columns,) = painted(chart, COLOURS[0]).any(0).nonzero()
     assert columns.min() == 96
     assert columns.max() < chart.width - 16
+
+
+def test_lying_bars_are_as_long_as_their_parts():
+    series = [Series("a", [30.0, 10.0]), Series("b", [5.0, 15.0])]
+    chart = split_chart(series, ["one", "two"], "title", "axis")
+    lengths = [
+        np.array([painted(chart, COLOURS[i])[row].sum() for row in (114, 176)]) for i in (0, 1)
+    ]
+    whole = chart.width - 2 * 16
+    assert lengths[0] / whole == pytest.approx([0.75, 0.125], abs=0.01)
+    assert lengths[1] / whole == pytest.approx([0.25, 0.375], abs=0.01)
+
+
+def test_a_number_for_each_part_is_expected():
+    with pytest.raises(UsageError, match="expected a number for each part"):
+        split_chart([Series("a", [1.0])], ["one", "two"], "title", "axis")
 
 
 def test_points_stand_where_their_numbers_say():

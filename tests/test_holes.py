@@ -97,7 +97,7 @@ def test_the_aggregate_of_one_picture_is_what_is_read_in_it():
 def test_the_aggregate_of_many_pictures_is_their_mean_however_they_are_parted():
     stub, points = Stub(sided), at(*[(x / 60, -x / 90) for x in range(120)])
     plane = aggregate_on(stub, points)
-    assert stub.sizes == [50, 50, 20]
+    assert stub.sizes == [10] * 12
     parts = [aggregate_on(stub, some) * len(some) / 120 for some in points.split(40)]
     torch.testing.assert_close(plane, sum(parts), rtol=1e-4, atol=1e-9)
 
@@ -135,6 +135,17 @@ def test_ground_is_the_darkest_in_the_middle_of_its_pictures():
     scale = 2 * REACH / (SIDE * SCALE)
     assert column * scale - REACH == pytest.approx(1.5, abs=0.06)
     assert REACH - row * scale == pytest.approx(2.0, abs=0.06)
+
+
+def test_a_line_goes_around_what_is_denser():
+    line = np.linspace(-1, 1, 50)
+    density = np.exp(-(line[:, None] ** 2 + line**2))  # denser than the level within 0.5
+    covered = holes._line(density, math.exp(-0.25), 200)
+    far = np.hypot(*np.meshgrid(*[(np.arange(200) + 0.5) / 100 - 1] * 2))
+    assert covered.min() == 0
+    assert covered.max() == 1
+    assert np.abs(far[covered > 0] - 0.5).max() < 0.03
+    assert covered[np.abs(far - 0.5) < 0.002].min() > 0
 
 
 def test_pictures_beyond_the_plane_leave_it_white():

@@ -6,11 +6,11 @@ import pytest
 from mindseye.data.celeba import SENTENCE as FACE
 from mindseye.data.scenes import SENTENCE
 from mindseye.errors import UsageError
-from mindseye.wordsheets import CHART, GAP, PANEL, Place, Telling, word_sheet
+from mindseye.wordsheets import CHART, GAP, PANEL, ROOM, Place, Shown, Telling, word_sheet
 
 BLACK, BLUE, WHITE = (34, 37, 43), (74, 127, 181), (255, 255, 255)
-ROOM, TOP = 140, 20
-"""Columns of a picture's side, and the rows of a chart that its word stands in."""
+TOP = 20
+"""The rows of a chart that its word stands in."""
 
 GREY = np.full((1, 16, 16), 0.5)
 
@@ -22,8 +22,12 @@ def place(chance: float, chosen: int = 0, count: int = 2) -> Place:
     return Place([f"w{i}" for i in range(count)], chances, chosen)
 
 
+def telling(places=(), label: str = "a", picture=GREY, note: str = "") -> Telling:
+    return Telling([Shown(label, picture, note)], places)
+
+
 def sheet(*places: Place, **arguments) -> np.ndarray:
-    return np.asarray(word_sheet([Telling("a", GREY, places)], **arguments))
+    return np.asarray(word_sheet([telling(places)], **arguments))
 
 
 def chart(pixels: np.ndarray, number: int = 0) -> np.ndarray:
@@ -61,13 +65,13 @@ def test_chances_beyond_one_and_below_zero_stay_between_the_lines():
 def test_every_place_is_one_panel_wider_and_every_picture_one_row_higher():
     wide = [sheet(*[place(0.5)] * count).shape[1] for count in (0, 1, 2, 9)]
     assert np.diff(wide).tolist() == [PANEL + GAP, PANEL + GAP, 7 * (PANEL + GAP)]
-    rows = [word_sheet([Telling("a", GREY, [place(0.5)])] * count).height for count in (1, 2, 5)]
+    rows = [word_sheet([telling([place(0.5)])] * count).height for count in (1, 2, 5)]
     assert rows[2] - rows[1] == 3 * (rows[1] - rows[0])
     assert rows[1] - rows[0] >= 112 + GAP
 
 
 def test_a_row_that_tells_less_leaves_its_charts_blank():
-    rows = [Telling("a", GREY, [place(0.5)] * 3), Telling("b", GREY, [place(0.5)])]
+    rows = [telling([place(0.5)] * 3), telling([place(0.5)], "b")]
     pixels = np.asarray(word_sheet(rows))
     lower = pixels[pixels.shape[0] // 2 :]
     assert (bars(chart(pixels, 2), BLACK) > 0).any()
@@ -79,21 +83,21 @@ def test_a_title_and_a_note_make_room_for_themselves():
     titled = sheet(place(0.5), title="told")
     assert titled.shape[1] == plain.shape[1]
     assert np.array_equal(titled[-plain.shape[0] + GAP :], plain[GAP:])
-    noted = np.asarray(word_sheet([Telling("a", GREY, [place(0.5)], "large red " * 9)]))
+    noted = np.asarray(word_sheet([telling([place(0.5)], note="large red " * 9)]))
     assert noted.shape[0] > plain.shape[0]
     assert (noted[:, ROOM + GAP : ROOM + 2 * GAP] == WHITE).all()
 
 
 def test_grey_pictures_are_colour_pictures_of_three_equal_channels():
     grey = np.random.default_rng(0).random((1, 12, 12))
-    one, three = (word_sheet([Telling("a", x)]) for x in (grey, grey.repeat(3, 0)))
+    one, three = (word_sheet([telling(picture=x)]) for x in (grey, grey.repeat(3, 0)))
     assert np.array_equal(one, three)
 
 
 def test_a_picture_keeps_its_colours_and_its_proportions():
     red = np.zeros((3, 8, 32))
     red[0] = 1
-    pixels = np.asarray(word_sheet([Telling("a", red)], side=40))
+    pixels = np.asarray(word_sheet([telling(picture=red)], side=40))
     rows, columns = (pixels == (255, 0, 0)).all(-1).nonzero()
     assert (rows.min(), rows.max()) == (GAP, GAP + 39)
     assert columns.max() - columns.min() + 1 == 160
@@ -120,6 +124,21 @@ def test_long_words_stay_in_their_panel(word):
         assert (pixels[:, gap : gap + GAP] == WHITE).all()
 
 
-def test_nothing_told_is_refused():
+def test_pictures_stand_beside_each_other_and_charts_under_each_other():
+    one, red = telling([place(0.5)]), np.zeros((3, 8, 8))
+    red[0] = 1
+    two = Telling([Shown("b", red), *one.shown], one.places)
+    pixels, alone = (np.asarray(word_sheet(rows)) for rows in ([two, one], [one]))
+    assert pixels.shape[1] == alone.shape[1] + ROOM + GAP
+    half = pixels.shape[0] // 2
+    same = pixels[GAP : GAP + 100, GAP + ROOM + GAP :]
+    assert np.array_equal(same, alone[GAP : GAP + 100, GAP:])
+    lower = pixels[half + GAP // 2 :]
+    assert np.array_equal(lower[:100, GAP + ROOM + GAP :], same)
+    assert (lower[:, : GAP + ROOM] == WHITE).all()
+
+
+@pytest.mark.parametrize("tellings", [[], [Telling([])]], ids=["no rows", "no pictures"])
+def test_nothing_told_is_refused(tellings):
     with pytest.raises(UsageError, match="`tellings` is empty; expected at least one picture"):
-        word_sheet([])
+        word_sheet(tellings)

@@ -14,7 +14,15 @@ from PIL import Image, ImageDraw
 from mindseye.errors import UsageError
 from mindseye.typesetting import typeset
 
-__all__ = ["Series", "bar_chart", "cloud_chart", "heat_chart", "heat_charts", "point_chart"]
+__all__ = [
+    "Series",
+    "bar_chart",
+    "cloud_chart",
+    "heat_chart",
+    "heat_charts",
+    "point_chart",
+    "split_chart",
+]
 
 GROUND, INK, FAINT = (255, 255, 255), (40, 40, 40), (205, 205, 205)
 COLOURS = (
@@ -61,6 +69,24 @@ def bar_chart(
     scale = _Scale(low, high, log)
     strips = [_strip(each, COLOURS[i % len(COLOURS)], scale, line) for i, each in enumerate(series)]
     return _stack(title, axis, strips)
+
+
+def split_chart(
+    series: Sequence[Series], parts: Sequence[str], title: str, axis: str
+) -> Image.Image:
+    """A bar for each series, lying, made of parts one after the other.
+
+    Arguments:
+        series: What is drawn: a number for each part, none below 0.
+        parts: What the parts are called, in the order of the numbers.
+        title: The heading.
+        axis: What a bar's length is.
+    """
+    if not series or not all(len(each.values) == len(parts) for each in series):
+        raise UsageError("`series` is empty or of other parts; expected a number for each part.")
+    longest = max(sum(each.values) for each in series)
+    bars = [_lying(each, longest) for each in series]
+    return _stack(title, axis, [_key(parts), *bars])
 
 
 def point_chart(
@@ -231,6 +257,34 @@ def _strip(
     if line is not None:
         row = _between(base, top, scale.part(line))
         draw.line([LEFT, row, width - MARGIN, row], fill=INK, width=1)
+    return picture
+
+
+def _lying(series: Series, longest: float) -> Image.Image:
+    """The parts of one series one after the other, each with its number."""
+    width, height, left = 760, 62, float(MARGIN)
+    picture = Image.new("RGB", (width, height), GROUND)
+    draw = ImageDraw.Draw(picture)
+    _write(picture, series.name, (MARGIN, 4))
+    for i, value in enumerate(series.values):
+        right = left + (width - 2 * MARGIN) * value / max(longest, 1e-12)
+        draw.rectangle([left, 26, max(left, right - 2), 52], COLOURS[i % len(COLOURS)])
+        (number,) = typeset([f"{value:.1f}"], 200, (SIZE,))
+        if number.width + 12 < right - left:
+            draw.text((left + 8, 30), number.lines[0][0], "white", number.font)
+        left = right
+    return picture
+
+
+def _key(names: Sequence[str]) -> Image.Image:
+    """Names beside their colours."""
+    picture = Image.new("RGB", (760, 30), GROUND)
+    draw, left = ImageDraw.Draw(picture), MARGIN
+    for i, name in enumerate(names):
+        draw.rectangle([left, 6, left + 14, 20], COLOURS[i % len(COLOURS)])
+        (label,) = typeset([name], 320, (SIZE,))
+        label.write(picture, left + 22, 4)
+        left += 46 + label.width
     return picture
 
 

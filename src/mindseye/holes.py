@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from PIL import Image, ImageDraw
+from PIL import Image, ImageChops, ImageDraw, ImageFilter
 from torch import Tensor
 
 from mindseye.concepts import Concept
@@ -23,6 +23,7 @@ from mindseye.typesetting import typeset
 __all__ = ["aggregate_on", "holes_plane", "posterior_on"]
 
 REACH, SIDE, SCALE = 3.5, 200, 3
+_SMOOTH = Image.Resampling.BICUBIC
 COLOURS = ((40, 90, 200), (30, 140, 70), (190, 60, 40), (130, 80, 170))
 
 
@@ -36,25 +37,26 @@ def holes_plane(mind: Mind, captions: Sequence[Concept], pictures: Sequence[Tens
     """
     if mind.model.latent != 2:
         raise UsageError(f"`{mind.name}` has {mind.model.latent} latents; a plane has two.")
-    plane = np.full((SIDE, SIDE, 3), 255.0)
+    side = SIDE * SCALE
+    plane = np.full((side, side, 3), 255.0)
     for colour, some in zip(COLOURS, pictures, strict=False):
-        density = aggregate_on(mind, some).cpu().numpy()
+        density = aggregate_on(mind, some, side).cpu().numpy()
         highest = max(float(density.max()), np.finfo(float).tiny)  # 0 if all is beyond the plane
         strength = 0.75 * np.clip(density / highest, 0, 1)[..., None] ** 0.5
         plane = plane * (1 - strength) + np.array(colour) * strength
     for colour, caption in zip(COLOURS, captions, strict=False):
         density = posterior_on(mind, caption).cpu().numpy()
         for share in (0.5, 0.9):
-            plane[_edge(density >= _level(density, share))] = colour
+            line = _line(density, _level(density, share), side)[..., None]
+            plane = plane * (1 - line) + np.array(colour) * line
     image = Image.fromarray(plane.round().astype(np.uint8)[::-1])
-    large = image.resize((SIDE * SCALE, SIDE * SCALE), Image.Resampling.LANCZOS)
-    return _explained(large, [str(caption) for caption in captions])
+    return _explained(image, [str(caption) for caption in captions])
 
 
 @torch.no_grad()
 def posterior_on(mind: Mind, caption: Concept) -> Tensor:
     """p(z|y) on the grid, `(SIDE, SIDE)`, summing to 1; rows go up."""
-    z, _ = _grid(mind.device)
+    z, _ = _grid(mind.device, SIDE)
     said = encode([caption], mind.device)
     whole = Labels(*(each.expand(len(z), -1) for each in said))
     log = mind.p_y(z).log_prob(whole) + mind.model.prior.log_prob(z)  # pyright: ignore[reportAttributeAccessIssue]
@@ -62,21 +64,25 @@ def posterior_on(mind: Mind, caption: Concept) -> Tensor:
 
 
 @torch.no_grad()
-def aggregate_on(mind: Mind, pictures: Tensor) -> Tensor:
-    """The mean of q(z|x) over pictures on the grid, `(SIDE, SIDE)`, summing to about 1."""
-    z, cell = _grid(mind.device)
+def aggregate_on(mind: Mind, pictures: Tensor, side: int | None = None) -> Tensor:
+    """The mean of q(z|x) over pictures on a grid, `(side, side)`, summing to about 1.
+
+    What a picture says may be narrower than a cell of `SIDE`, so `side` may be finer.
+    """
+    side = side or SIDE
+    z, cell = _grid(mind.device, side)
     total = torch.zeros(len(z), device=mind.device)
-    for some in pictures.split(50):
+    for some in pictures.split(10):
         q = mind.read(some)
         total += q.log_prob(z[:, None]).exp().sum(1)
-    return (total * cell / len(pictures)).view(SIDE, SIDE)
+    return (total * cell / len(pictures)).view(side, side)
 
 
-def _grid(device: torch.device) -> tuple[Tensor, float]:
-    """The points of the plane `(SIDE², 2)`, and the area that each stands for."""
-    line = torch.linspace(-REACH, REACH, SIDE, device=device)
+def _grid(device: torch.device, side: int) -> tuple[Tensor, float]:
+    """The points of the plane `(side², 2)`, and the area that each stands for."""
+    line = torch.linspace(-REACH, REACH, side, device=device)
     up, right = torch.meshgrid(line, line, indexing="ij")
-    step = 2 * REACH / (SIDE - 1)
+    step = 2 * REACH / (side - 1)
     return torch.stack([right, up], -1).view(-1, 2), step**2
 
 
@@ -86,11 +92,15 @@ def _level(density: np.ndarray, share: float) -> float:
     return float(down[np.searchsorted(np.cumsum(down), share * down.sum())])
 
 
-def _edge(inside: np.ndarray) -> np.ndarray:
-    """Cells inside whose neighbour is not."""
-    padded = np.pad(inside, 1)
-    around = padded[:-2, 1:-1] & padded[2:, 1:-1] & padded[1:-1, :-2] & padded[1:-1, 2:]
-    return inside & ~around
+def _line(density: np.ndarray, level: float, side: int) -> np.ndarray:
+    """How much of every pixel `(side, side)` a line around what is denser covers, 0 to 1."""
+    fine, last = 4 * side, len(density) - 0.5  # its first and last points are on the edges
+    coarse = Image.fromarray(density.astype(np.float32))
+    smooth = coarse.resize((fine, fine), _SMOOTH, box=(0.5, 0.5, last, last))
+    inside = Image.fromarray(np.asarray(smooth) >= level).convert("L")
+    wide, narrow = inside.filter(ImageFilter.MaxFilter(5)), inside.filter(ImageFilter.MinFilter(5))
+    edge = ImageChops.subtract(wide, narrow).resize((side, side), Image.Resampling.BOX)
+    return np.asarray(edge) / 255
 
 
 def _explained(image: Image.Image, names: Sequence[str]) -> Image.Image:

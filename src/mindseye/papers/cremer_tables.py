@@ -51,6 +51,9 @@ _FITS = {
     "true": "true posterior q(z|y), prior p(z)",
     "agg": "aggregate posterior q(z|y), aggregate prior q(z)",
 }
+_RIGHT = "Words that are right, Table 1 and the correctness of Table 2"
+_BOUNDS = "Bounds in nats, Tables 1 and 2"
+_WORLDS = "What an observer of our world sees in i-CLEVR"
 _SHORT = {"two-objects": "objects", "celeba-words": "faces"}
 _PARTS = {"celeba-words": 0.5}
 """Of the steps of a recipe, where fewer are enough."""
@@ -113,18 +116,18 @@ CREMER_TABLES = table(
         "with one of 10 others are asked for as never seen.",
         rows=tuple(_rows()),
         columns=(
-            Column("correctness", "captions right, %"),
-            Column("unseen", "kinds never seen, %"),
-            Column("prior correctness", "prior right, %"),
-            Column("by way of words", "by way of words, %"),
-            Column("seen", "pictures right, %"),
-            Column("log p(x|y)", "log p(x|y)", 1),
-            Column("log p(x)", "log p(x)", 1),
-            Column("log p(y)", "log p(y)"),
-            Column("log q(z|y)", "E log q(z|y)"),
-            Column("log r(z)", "E log r(z)"),
-            Column("colours", "i-CLEVR colours, %"),
-            Column("shapes", "i-CLEVR shapes, %"),
+            Column("correctness", "captions, %", group=_RIGHT),
+            Column("unseen", "kinds never seen, %", group=_RIGHT),
+            Column("prior correctness", "prior, %", group=_RIGHT),
+            Column("by way of words", "by way of words, %", group=_RIGHT),
+            Column("seen", "pictures, %", group=_RIGHT),
+            Column("log p(x|y)", "log p(x|y)", 1, group=_BOUNDS),
+            Column("log p(x)", "log p(x)", 1, group=_BOUNDS),
+            Column("log p(y)", "log p(y)", group=_BOUNDS),
+            Column("log q(z|y)", "E log q(z|y)", group=_BOUNDS),
+            Column("log r(z)", "E log r(z)", group=_BOUNDS),
+            Column("colours", "colours, %", group=_WORLDS),
+            Column("shapes", "shapes, %", group=_WORLDS),
         ),
         scorer="captions",
         asked={"pictures": 10_000},

@@ -26,6 +26,9 @@ class Column:
     decimals: int = 2
     """Digits that are shown behind the point."""
 
+    group: str = ""
+    """The heading of the part of the table that it stands in; nothing where there is one part."""
+
 
 @dataclass(frozen=True)
 class Entry:

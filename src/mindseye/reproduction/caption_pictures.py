@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from mindseye.charts import Series, bar_chart
+from mindseye.charts import Series, split_chart
 from mindseye.data import Batch, Data
 from mindseye.data.places import find, places
 from mindseye.files import read_json
@@ -17,11 +17,17 @@ from mindseye.labels import decode
 from mindseye.reproduction.drawing import Picture
 from mindseye.runs import Run
 from mindseye.sheets import row_sheet
-from mindseye.wordsheets import Place, Telling, word_sheet
+from mindseye.wordsheets import Place, Shown, Telling, word_sheet
 
 __all__ = ["holes", "imagined", "inference", "surgery", "told", "worlds"]
 
 Labelled = tuple[str, Run]
+
+SPENT = {
+    "KL(q(z|x), q(z))": "from q(z): tells pictures apart",
+    "KL(q(z), p)": "of q(z) from p(z): lost",
+}
+"""What the rate is spent on, by the names of the measures."""
 
 ASKED = {
     "two-objects": (
@@ -40,6 +46,8 @@ ASKED = {
 """What is imagined of every data set; the last leaves words open."""
 
 
+TITLES = {"two-objects": "Two Objects", "celeba-words": "CelebA"}
+
 PRIVATE = ("celeba-words",)
 """Data sets whose pictures may not be handed on: their reconstructions are shown alone."""
 
@@ -52,10 +60,12 @@ def told(
         mind, batch = _mind(run, device), _test(run, data, 2)
         rows, name = [], run.recipe.data.name
         for i, caption in enumerate(decode(mind.vocabulary, batch.y)):
-            if name not in PRIVATE:
-                rows.append(Telling("test picture", batch.x[i].numpy(), note=str(caption)))
-            drawn = _telling(mind, "reconstruction", mind.read(batch.x[i : i + 1]).mean, i)
-            rows.append(drawn._replace(note=f"of {caption}" if name in PRIVATE else ""))
+            z = mind.read(batch.x[i : i + 1]).mean
+            if name in PRIVATE:
+                rows.append(_telling(mind, "reconstruction", z, i, note=f"of {caption}"))
+                continue
+            original = Shown("test picture", batch.x[i].numpy(), str(caption))
+            rows.append(_telling(mind, "reconstruction", z, i, original))
         noise = torch.randn(2, mind.model.latent, generator=torch.Generator().manual_seed(0))
         rows += [_telling(mind, "prior", z[None].to(mind.device), i) for i, z in enumerate(noise)]
         shown = "" if name in PRIVATE else "Test pictures with their captions, "
@@ -92,7 +102,8 @@ def imagined(
                 "under every picture stands the caption that the same latent writes. The last "
                 "caption leaves words open."
             )
-            yield Picture(f"imagined-{name}", figure, caption, row_sheet(rows, title=name, scale=1))
+            sheet = row_sheet(rows, title=TITLES[name], scale=1)
+            yield Picture(f"imagined-{name}", figure, caption, sheet)
 
 
 def inference(
@@ -110,14 +121,14 @@ def inference(
         return
     batch, rows = _test(chosen["marginal"], data, 2), []
     for i in range(2):
-        rows.append(Telling("test picture", batch.x[i].numpy(), note=_captions(batch)[i]))
+        original = Shown("test picture", batch.x[i].numpy(), _captions(batch)[i])
         one = Batch(batch.x[i : i + 1], type(batch.y)(*(each[i : i + 1] for each in batch.y)))
         for name, run in chosen.items():
             mind = _mind(run, device)
             x, y = one.x.to(mind.device), one.y.to(mind.device)
             with torch.no_grad():
                 z = mind.model.q_xy(x, y).mean  # pyright: ignore[reportAttributeAccessIssue]
-            rows.append(_telling(mind, f"{name} inference", z, i))
+            rows.append(_telling(mind, f"{name} inference", z, i, original))
     caption = (
         "Inferred from the picture alone, the latent does not know which object the caption "
         "begins with, nor its relation; inferred from the caption too, it does."
@@ -154,15 +165,14 @@ def surgery(
     for label, run in runs:
         file = run.path / "captions.json"
         found = read_json(file)["values"] if file.is_file() else {}
-        names = ("KL(q(z|x), q(z))", "KL(q(z), p)")
-        if all(name in found for name in names):
-            series.append(Series(label, [found[name]["mean"] for name in names]))
+        if all(name in found for name in SPENT):
+            series.append(Series(label, [found[name]["mean"] for name in SPENT]))
     if series:
-        chart = bar_chart(series, "The rate, split", "nats")
+        chart = split_chart(series, list(SPENT.values()), "KL(q(z|x), p(z)), split", "nats")
         caption = (
-            "The divergence of q(z|x) from the prior is that from the aggregate q(z) (first bar), "
-            "which tells pictures apart, and that of the aggregate from the prior (second bar), "
-            "which is lost: eq. 17, estimated with the flow q(z)."
+            "The divergence of q(z|x) from the prior is that from the aggregate q(z), which tells "
+            "pictures apart, and that of the aggregate from the prior, which is lost: eq. 17, "
+            "estimated with the flow q(z)."
         )
         yield Picture("surgery", "What the rate is spent on, eq. 17", caption, chart)
 
@@ -187,8 +197,10 @@ def worlds(
     yield Picture("worlds", "Two worlds", caption, row_sheet(rows, scale=1))
 
 
-def _telling(mind: Mind, label: str, z: Tensor, seed: int) -> Telling:
-    """A latent `(1, D)`: its expected picture and its words."""
+def _telling(
+    mind: Mind, label: str, z: Tensor, seed: int, *before: Shown, note: str = ""
+) -> Telling:
+    """A latent `(1, D)`: its expected picture, perhaps after another one, and its words."""
     found = mind.tell(z, seed)
     chances = [each[0].tolist() for each in found.words.by_attribute()]
     code = found.captions[0].codes
@@ -196,7 +208,8 @@ def _telling(mind: Mind, label: str, z: Tensor, seed: int) -> Telling:
         Place(attribute.values, probs, chosen or 0)
         for attribute, probs, chosen in zip(mind.vocabulary, chances, code, strict=True)
     ]
-    return Telling(label, mind.expected(z)[0].cpu().numpy(), places)
+    picture = mind.expected(z)[0].cpu().numpy()
+    return Telling([*before, Shown(label, picture, note)], places)
 
 
 def _wide(pictures: Tensor) -> Tensor:

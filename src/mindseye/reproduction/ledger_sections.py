@@ -14,7 +14,12 @@ def ledger_sections(result: dict[str, Any]) -> Iterator[Section]:
     """Results first, then the runs they are of."""
     asked = ", ".join(f"{name} {value:g}" for name, value in result["asked"].items())
     text = f"{result['about']} Asked for: {asked}, where 0 is all there are. {_SPREAD}"
-    yield Section("Results", text, _results(result))
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for column in result["columns"]:
+        parts.setdefault(column.get("group") or "Results", []).append(column)
+    for title, columns in parts.items():
+        yield Section(title, text, _results(result, columns, every=len(parts) == 1))
+        text = ""
     yield Section("Runs", _RUNS, _runs(result), words=3)
 
 
@@ -29,14 +34,17 @@ _RUNS = (
 )
 
 
-def _results(result: dict[str, Any]) -> Grid:
-    columns = result["columns"]
+def _results(result: dict[str, Any], columns: list[dict[str, Any]], *, every: bool) -> Grid:
+    """Some columns, of every row or of those alone that have numbers in them."""
     head = [""]
     for column in columns:
         printed = any(column["key"] in entry["published"] for entry in result["entries"])
         head += [f"{column['label']}, printed"] * printed + [column["label"] + ", ours" * printed]
     grid = [head]
     for entry in (*result["entries"], *result.get("limits", ())):
+        known = entry["ours"].keys() | entry.get("published", {}).keys()
+        if not every and known.isdisjoint(column["key"] for column in columns):
+            continue
         cells = [entry["label"]]
         for column in columns:
             if f"{column['label']}, printed" in head:

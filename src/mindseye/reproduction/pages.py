@@ -49,7 +49,8 @@ def markdown(result: dict[str, Any]) -> str:
     """The page as Markdown, readable before it is rendered too."""
     parts = [f"# {result['table']}", fill(opening(result), 100)]
     for section in sections(result):
-        parts += [f"## {section.title}", fill(section.text, 100), _piped(section)]
+        parts += [f"## {section.title}"] + [fill(section.text, 100)] * bool(section.text)
+        parts += [_piped(section)]
     parts += ["## Pictures"]
     for picture in result["pictures"]:
         parts += [fill(f"**{picture['figure']}.** {picture['caption']}", 100)]
@@ -62,7 +63,8 @@ def html(result: dict[str, Any], folder: Path) -> str:
     """The page as HTML that needs nothing but itself: the pictures are inside it."""
     parts = [f"<h1>{escape(result['table'])}</h1>", f"<p>{escape(opening(result))}</p>"]
     for section in sections(result):
-        parts += [f"<h2>{escape(section.title)}</h2>", f"<p>{escape(section.text)}</p>"]
+        parts += [f"<h2>{escape(section.title)}</h2>"]
+        parts += [f"<p>{escape(section.text)}</p>"] * bool(section.text)
         parts += [_rows(section)]
     parts += ["<h2>Pictures</h2>"]
     for picture in result["pictures"]:
@@ -105,9 +107,10 @@ def _trained(result: dict[str, Any]) -> str:
 
 
 def _piped(section: Section) -> str:
-    widths = [max(3, *map(len, column)) for column in zip(*section.grid, strict=True)]
+    grid = [[cell.replace("|", "\\|") for cell in row] for row in section.grid]
+    widths = [max(3, *map(len, column)) for column in zip(*grid, strict=True)]
     rule = ["-" * (w - 1) + ("-" if i < section.words else ":") for i, w in enumerate(widths)]
-    head, *body = section.grid
+    head, *body = grid
     lines = []
     for row in (head, rule, *body):
         cells = [
