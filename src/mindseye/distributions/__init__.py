@@ -2,6 +2,7 @@
 
 from mindseye.distributions.attributes import Attributes
 from mindseye.distributions.chain import Chain, Latents
+from mindseye.distributions.correlated import CorrelatedNormals, PartNormals
 from mindseye.distributions.flow import Flow
 from mindseye.distributions.normal import detached, diagonal_normal, standard_normal
 from mindseye.distributions.pixels import (
@@ -21,9 +22,11 @@ __all__ = [
     "BetaPixels",
     "Chain",
     "ComponentNormal",
+    "CorrelatedNormals",
     "Flow",
     "Latents",
     "NormalPixels",
+    "PartNormals",
     "Pixels",
     "ProductOfExperts",
     "QuantisedLogistic",
