@@ -10,7 +10,7 @@ from torch.autograd import gradcheck
 from torch.distributions import MultivariateNormal, kl_divergence
 from torch.testing import assert_close
 
-from mindseye.distributions import CorrelatedNormals, PartNormals
+from mindseye.distributions import CorrelatedNormals, PartNormals, floored
 from mindseye.groups import Groups
 
 SIZES = [3, 1, 0, 5, 2]
@@ -392,8 +392,8 @@ def test_no_number_is_read_back_from_the_device():
     with FakeTensorMode():  # tensors without numbers: to ask for one is an error
         groups = Groups(torch.empty(len(SIZES)).long(), torch.empty(ROWS).long())
         given = [torch.empty(ROWS, SIZE, requires_grad=True) for _ in range(4)]
-        loc, log_scale, logits, value = given
-        scale = log_scale.exp()
+        loc, log_variance, logits, value = given
+        scale = (floored(log_variance, 0.1) / 2).exp()
         q, p = CorrelatedNormals(loc, scale, logits, groups), PartNormals(value, scale, groups)
         numbers = [*q.rsample_with_log_prob((3,)), q.log_prob(value), q.entropy()]
         numbers += [q.variance, q.total_variance, kl_divergence(q, p), kl_divergence(p, p)]
@@ -423,3 +423,52 @@ def test_captured_numbers_are_those_of_a_cpu():
     torch.cuda.synchronize()
     for one, two in zip(found, expected, strict=True):
         assert_close(one.cpu(), two, rtol=1e-4, atol=1e-4)
+
+
+# Floors
+
+
+@pytest.mark.parametrize("least", [1e-3, 0.1, 2.0])
+def test_no_deviation_falls_below_its_floor(least):
+    v = torch.linspace(-1e4, 1e4, 20_001, dtype=torch.float64)
+    bounded = floored(v, least)
+    assert bounded.min().item() == pytest.approx(2 * math.log(least), abs=1e-12)
+    assert (bounded >= 2 * math.log(least) - 1e-12).all()
+    assert (bounded.diff() >= 0).all()
+    assert (floored(v.float(), least) / 2).exp().min().item() == pytest.approx(least, rel=1e-5)
+
+
+@pytest.mark.parametrize("least", [1e-3, 0.1, 2.0])
+def test_log_variances_well_above_the_floor_are_left_alone(least):
+    v = 2 * math.log(least) + torch.linspace(1, 50, 50, dtype=torch.float64)
+    assert_close(floored(v, least), v)
+    below = 2 * math.log(least) + torch.linspace(-5, 0.9, 50, dtype=torch.float64)
+    assert (floored(below, least) > below).all()
+
+
+def test_a_floor_has_no_kink():
+    knee = 2 * math.log(0.1) + 1
+    v = torch.tensor([knee - 1e-6, knee + 1e-6], dtype=torch.float64, requires_grad=True)
+    floor = floored(v, 0.1)
+    floor.sum().backward()
+    assert v.grad is not None
+    assert_close(floor, v, rtol=0, atol=1e-11)
+    assert_close(v.grad, torch.ones_like(v), rtol=0, atol=2e-6)
+
+
+def test_the_slope_of_a_floor_is_its_height_above_the_ground():
+    c = 2 * math.log(0.1)
+    v = (c + torch.linspace(-20, 0.99, 50, dtype=torch.float64)).requires_grad_()
+    height = floored(v, 0.1) - c
+    (slope,) = torch.autograd.grad(height.sum(), v)
+    assert_close(slope, height.detach())
+    assert_close(slope, (v.detach() - c - 1).exp())
+    assert gradcheck(lambda v: floored(v, 0.1), (v,))
+    assert (slope > 0).all()
+
+
+def test_a_floor_is_computed_in_float32_at_least():
+    v = torch.linspace(-9, 3, 13).bfloat16()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(floored(v, 0.1), floored(v.float(), 0.1))
+    assert floored(v.double(), 0.1).dtype == torch.float64

@@ -2,7 +2,7 @@
 
 from mindseye.distributions.attributes import Attributes
 from mindseye.distributions.chain import Chain, Latents
-from mindseye.distributions.correlated import CorrelatedNormals, PartNormals
+from mindseye.distributions.correlated import CorrelatedNormals, PartNormals, floored
 from mindseye.distributions.flow import Flow
 from mindseye.distributions.normal import detached, diagonal_normal, standard_normal
 from mindseye.distributions.pixels import (
@@ -34,6 +34,7 @@ __all__ = [
     "Sentences",
     "detached",
     "diagonal_normal",
+    "floored",
     "moment_matched",
     "standard_normal",
 ]

@@ -34,12 +34,13 @@ import math
 import torch
 from torch import Tensor
 from torch.distributions import Distribution, register_kl
+from torch.nn import functional as F
 from torch.types import _size
 
 from mindseye.distributions.normal import ONE
 from mindseye.groups import Groups
 
-__all__ = ["CorrelatedNormals", "PartNormals"]
+__all__ = ["CorrelatedNormals", "PartNormals", "floored"]
 
 TIGHTEST = 30.0
 """Noise is read off latents by logits of at most this: no float has the digits for a tighter set,
@@ -228,6 +229,18 @@ def _divergence(q: PartNormals | CorrelatedNormals, p: PartNormals) -> Tensor:
         wide = q.variance / p.scale.square()
         each = (p.scale / q.scale).log() + (far + wide - 1) / 2
         return _summed(each, q.groups) - q.log_det
+
+
+def floored(log_variance: Tensor, least: float) -> Tensor:
+    r"""Keep log variances smoothly above that of the deviation `least`, in float32 at least.
+
+    $$ v \mapsto \operatorname{ELU}(v - c - 1) + 1 + c, \qquad c = 2 \log \text{least} $$
+
+    From $c + 1$ on they are left alone.
+    """
+    c = 2 * math.log(least)
+    v = log_variance.to(torch.promote_types(log_variance.dtype, torch.float32))
+    return F.elu(v - (c + 1)) + 1 + c
 
 
 def _shares(logits: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
