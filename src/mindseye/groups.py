@@ -2,7 +2,8 @@ r"""Sets of different sizes as one tensor: rows of all sets, one set after the o
 
 A batch of $B$ sets with $K_1, \dots, K_B$ elements is $N = \sum_b K_b$ rows and the sizes; nothing
 is padded. Between rows and sets go two maps, each the other's transpose: `totals` sums the rows of
-every set, `spread` gives every row what belongs to its set. Neither waits for the device.
+every set, `spread` gives every row what belongs to its set. `maxima` is the largest row of every
+set, for softmaxes that do not overflow. Nothing waits for the device.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ class Groups(NamedTuple):
             [9.]])
     >>> groups.spread(torch.tensor([[5.0], [6.0]]))[:, 0]
     tensor([5., 6., 6., 6.])
+    >>> groups.maxima(torch.tensor([[1.0], [4.0], [2.0], [3.0]]))[:, 0]
+    tensor([1., 4.])
+    >>> groups.ranks()
+    tensor([0, 0, 1, 2])
     """
 
     sizes: Tensor
@@ -45,6 +50,15 @@ class Groups(NamedTuple):
     def spread(self, values: Tensor) -> Tensor:
         """What belongs to the set of every row: `(B, D)` to `(N, D)`."""
         return _Spread.apply(values, self.sizes, self.owner)
+
+    def maxima(self, values: Tensor) -> Tensor:
+        """The largest of the rows of every set, `(N, D)` to `(B, D)`; -inf where there are none."""
+        return torch.segment_reduce(values, "max", lengths=self.sizes, axis=0, unsafe=True)
+
+    def ranks(self) -> Tensor:
+        """How many rows of its own set stand before every row, int64 `(N,)`."""
+        starts = self.sizes.cumsum(0) - self.sizes
+        return torch.arange(len(self.owner), device=self.owner.device) - starts[self.owner]
 
 
 class _Totals(torch.autograd.Function):
