@@ -26,7 +26,7 @@ LAYERS = [
     {"models"},
     {"distributions", "networks", "data"},
     {"captions", "films", "labels"},
-    {"charts", "concepts", "sheets", "randomness", "wordsheets"},
+    {"charts", "concepts", "parts", "sheets", "randomness", "wordsheets"},
     {"grammar", "pictures", "tensors", "typesetting"},
     {"files", "kernels", "provenance"},
     {"errors", "streams", "version"},

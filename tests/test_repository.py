@@ -131,6 +131,7 @@ def loaded(statement: str) -> set[str]:
     [
         "import mindseye",
         "import mindseye.concepts",
+        "import mindseye.parts",
         "import mindseye.cli",
         "import mindseye.sheets",
     ],
@@ -139,7 +140,9 @@ def test_importing_does_not_wait_for_torch(statement):
     assert "torch" not in loaded(statement)
 
 
-@pytest.mark.parametrize("statement", ["import mindseye", "import mindseye.concepts"])
+@pytest.mark.parametrize(
+    "statement", ["import mindseye", "import mindseye.concepts", "import mindseye.parts"]
+)
 def test_importing_the_package_needs_only_python(statement):
     assert not loaded(statement) & {"numpy", "PIL", "typer", "rich"}
 
