@@ -25,7 +25,7 @@ LAYERS = [
     {"objectives"},
     {"models"},
     {"distributions", "networks", "data"},
-    {"captions", "films", "labels"},
+    {"captions", "films", "labels", "pieces"},
     {"charts", "concepts", "parts", "sheets", "randomness", "wordsheets"},
     {"grammar", "pictures", "tensors", "typesetting"},
     {"files", "kernels", "provenance"},
