@@ -27,7 +27,7 @@ LAYERS = [
     {"distributions", "networks", "data"},
     {"captions", "films", "labels", "pieces"},
     {"charts", "concepts", "parts", "sheets", "randomness", "wordsheets"},
-    {"grammar", "pictures", "tensors", "typesetting"},
+    {"grammar", "groups", "pictures", "tensors", "typesetting"},
     {"files", "kernels", "provenance"},
     {"errors", "streams", "version"},
 ]
