@@ -51,7 +51,7 @@ def test_one_bound_follows_the_options_themselves():
     single, own = plan(first, **options), Training(**options)
     for step in range(50):
         taken = single.step(step, 0)
-        assert taken == (first, step, own.rate(step), own.beta(step), 1 - own.decay(step))
+        assert taken == (first, step, own.rate(step), own.beta(step), 1 - own.decay(step), 0)
 
 
 def test_every_stage_has_a_warm_up_and_a_cosine_of_its_own():

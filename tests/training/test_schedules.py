@@ -124,7 +124,10 @@ def test_betas_from_json_become_a_tuple():
         ({"adam_betas": (0.9, 1.0)}, r"`adam_betas` \(=\(0.9, 1.0\)\) must be two numbers"),
         ({"adam_betas": ("a", "b")}, r"`adam_betas` \(=\('a', 'b'\)\) must be two numbers"),
         ({"seed": -1}, r"`seed` \(=-1\) must be a whole number from 0"),
-        ({"schedule": "cosin"}, r"'constant', 'cosine' or 'powers'. Did you mean 'cosine'"),
+        (
+            {"schedule": "cosin"},
+            r"'powers' or 'halving'. Did you mean 'cosine'",
+        ),
         ({"schedule": ["cosine"]}, r"`schedule` \(=\['cosine'\]\) must be"),
     ],
 )

@@ -9,12 +9,13 @@ from mindseye.training.averaging import Average
 from mindseye.training.checkpoints import Checkpoint, Checkpoints
 from mindseye.training.logs import Log, read_log
 from mindseye.training.loop import Record, Training, train
-from mindseye.training.plan import Plan
+from mindseye.training.plan import Growth, Plan
 
 __all__ = [
     "Average",
     "Checkpoint",
     "Checkpoints",
+    "Growth",
     "Log",
     "Plan",
     "Record",

@@ -61,7 +61,7 @@ class Captured:
         self.norm = torch.full((), math.nan, device=device)
         self.lane = torch.cuda.Stream(device)
         self.side = torch.cuda.Stream(device)
-        self.graphs: dict[tuple[BoundOf, int], _Graph] = {}
+        self.graphs: dict[tuple[BoundOf, int, int], _Graph] = {}
         self.sums: dict[tuple[str, ...], Tensor] = {}  # by the names of a bound's terms
         self.names: tuple[str, ...] = ()
         self.count = 0
@@ -116,9 +116,12 @@ class Captured:
     def _replay(self, steps: Sequence[Step]) -> None:
         """Send the numbers of some steps and replay them."""
         first, count = steps[0], len(steps)
-        key = (first.bound, count)
+        key = (first.bound, count, first.level)
         if key not in self.graphs:
-            self.graphs[key] = self._capture(first.bound, count)
+            if self.plan.growth:  # what was smaller does not come again
+                self.lane.synchronize()
+                self.graphs = {k: g for k, g in self.graphs.items() if k[2] == first.level}
+            self.graphs[key] = self._capture(*key)
             self.drawn = None
         graph = self.graphs[key]
         self.names = graph.names
@@ -131,7 +134,7 @@ class Captured:
             graph.replay()
         self.drawn = (graph, first.number + count)
 
-    def _capture(self, bound: BoundOf, count: int) -> _Graph:
+    def _capture(self, bound: BoundOf, count: int, level: int) -> _Graph:
         """Record steps; whatever they change is put back."""
         generator = torch.cuda.default_generators[self.flat.device.index]
         noise = generator.get_state()
@@ -139,7 +142,7 @@ class Captured:
         with torch.cuda.stream(self.lane), _fast_products():
             state = self.flat.live(copy=True)  # behind the replays that are queued here
             sums = {names: tensor.clone() for names, tensor in self.sums.items()}
-            graph = _Graph(self, bound, count)
+            graph = _Graph(self, bound, count, level)
             self.load(state, 0)
             for names, tensor in self.sums.items():
                 tensor.copy_(sums[names]) if names in sums else tensor.zero_()
@@ -198,12 +201,12 @@ class Captured:
 class _Graph:
     """Some steps, recorded; batches for the next ones are drawn while these are taken."""
 
-    def __init__(self, engine: Captured, bound: BoundOf, count: int):
-        self.engine, self.count = engine, count
-        size, blocks = engine.options.batch_size, len(engine.squares)
-        self.next = _map(_copied, engine.plan.batch(engine.number, count))
+    def __init__(self, engine: Captured, bound: BoundOf, count: int, level: int):
+        self.engine, self.count, self.level = engine, count, level
+        blocks = len(engine.squares)
+        self.next = _map(_copied, engine.plan.drawn(engine.number, level, count))
         self.now = _map(_copied, self.next)
-        parts = [_map(lambda t, k=k: t[k * size : (k + 1) * size], self.now) for k in range(count)]
+        parts = [_map(lambda t, k=k: t.tensor_split(count)[k], self.now) for k in range(count)]
         tables = torch.zeros(count, 3, blocks, dtype=torch.int64, device=engine.flat.device)
         for _ in range(WARM):
             engine.update(bound, parts[0], 0, tables[0])
@@ -221,7 +224,7 @@ class _Graph:
 
     def draw(self) -> None:
         """Draw the batches of the next replay."""
-        coming = self.engine.plan.batch(self.engine.number, self.count)
+        coming = self.engine.plan.drawn(self.engine.number, self.level, self.count)
         _map(lambda to, new: to.copy_(new), self.next, coming)
 
     def _take(self) -> None:

@@ -80,7 +80,7 @@ class Eager:
 
     def _update(self, step: Step, last: bool) -> None:
         """One step of Adam up the bound."""
-        bound = step.bound(self.model, self.plan.batch(step.number), step.beta)
+        bound = step.bound(self.model, self.plan.drawn(step.number, step.level), step.beta)
         loss = -bound.value.mean()  # here, and in `captured`, the sign flips
         self.adam.zero_grad()
         loss.backward()

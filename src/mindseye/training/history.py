@@ -7,7 +7,7 @@ the best one so far, $b^\star$, and the first, $b_0$. The run has diverged when
 $$ b < b^\star - \tfrac12 (b^\star - b_0) - \tfrac1{10} |b^\star| - 10, $$
 
 when half of all progress is gone, and more than noise and a warm-up of $\beta$ explain. A new stage
-raises another bound and begins a new history.
+raises another bound and begins a new history, and so do larger examples.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ class History:
     """The first and the best of the bounds so far."""
 
     def __init__(self) -> None:
-        self.stage, self.first, self.best = -1, 0.0, 0.0
+        self.stage: object = None
+        self.first = self.best = 0.0
 
-    def add(self, bound: float, stage: int) -> str:
+    def add(self, bound: float, stage: object) -> str:
         """Note a bound; if it is far behind, say so and forget it.
 
         >>> history = History()

@@ -26,7 +26,7 @@ from mindseye.errors import DataError, MindseyeError, NumericError, UsageError
 from mindseye.training.checkpoints import Checkpoints
 from mindseye.training.history import History
 from mindseye.training.learner import Learner
-from mindseye.training.plan import BoundOf, Plan
+from mindseye.training.plan import BoundOf, Growth, Plan
 from mindseye.training.schedules import PATIENCE, Training
 
 __all__ = ["Record", "Training", "train"]
@@ -63,6 +63,7 @@ def train(
     decayed: Collection[nn.Parameter] = (),
     resume: bool = True,
     compiled: bool = False,
+    growth: Growth | None = None,
 ) -> Generator[Record, None, None]:
     """Raise the bound of a model step by step, and yield records of how it goes.
 
@@ -84,9 +85,12 @@ def train(
         decayed: The parameters that weight decay acts on.
         resume: Go on from the newest checkpoint; without it, the folder must have none.
         compiled: On a GPU, capture whole steps in bfloat16 and replay them.
+        growth: A curriculum: how large examples may be at every step. Then `batch` is called with
+            a number, a count and a level.
     """
     bounds = [bound] if callable(bound) else list(bound)
-    learner = Learner(model, Plan(bounds, batch, options), decayed, compiled=compiled)
+    plan = Plan(bounds, batch, options, growth)
+    learner = Learner(model, plan, decayed, compiled=compiled)
     journal = _Journal(learner, checkpoints)
     note = journal.begin(resume)
     try:
@@ -145,8 +149,9 @@ class _Journal:
     def trouble(self) -> str:
         """What went wrong since the last stop, in words, or nothing."""
         learner = self.learner
+        last, plan = learner.step - 1, learner.plan
         found = learner.trouble(full=learner.options.checks(learner.step))
-        return found or self.history.add(learner.latest, learner.plan.stage(learner.step - 1))
+        return found or self.history.add(learner.latest, (plan.stage(last), plan.level(last)))
 
     def summary(self, note: str) -> Record:
         """The means since the last summary."""

@@ -109,7 +109,7 @@ class Training:
     """Steps over which the learning rate rises linearly from 0."""
 
     schedule: str = "constant"
-    """The learning rate after the warm-up: 'constant', 'cosine' down to 0, or 'powers'."""
+    """The learning rate after the warm-up: constant, cosine down to 0, powers or halving."""
 
     beta_warmup: int = 0
     """Steps over which the weight of the KL term rises from 0 to 1; 0 for none."""
@@ -141,6 +141,9 @@ class Training:
     precision: str = "bfloat16"
     """What captured steps compute in on a GPU: bfloat16 or float32."""
 
+    growth: int = 0
+    """Steps after which examples may have one part more, from 2 on; 0 for all sizes at once."""
+
     log_every: int = 100
     """Steps between two records."""
 
@@ -153,7 +156,7 @@ class Training:
     def __post_init__(self):
         for name in ("steps", "batch_size", "log_every", "checkpoint_every"):
             self._expect(name, "a whole number of at least 1", lambda x: type(x) is int and x >= 1)
-        for name in ("warmup", "beta_warmup", "cooling"):
+        for name in ("warmup", "beta_warmup", "cooling", "growth"):
             self._expect(name, "a whole number of at least 0", lambda x: type(x) is int and x >= 0)
         for name in ("learning_rate", "adam_eps"):
             self._expect(name, "a number above 0", lambda x: 0 < x < math.inf)
@@ -227,6 +230,7 @@ _SCHEDULES: dict[str, Callable[[int, int], float]] = {
     "constant": constant,
     "cosine": cosine,
     "powers": powers,
+    "halving": lambda step, steps: halving(step, every=20_000, floor=0.01),
 }
 
 
