@@ -20,7 +20,7 @@ LAYERS = [
     {"runs"},
     {"figures", "papers"},
     {"explore", "holes"},
-    {"imagine", "metrics", "training"},
+    {"composing", "imagine", "metrics", "training"},
     {"reading"},
     {"objectives"},
     {"models"},

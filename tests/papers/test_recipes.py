@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from mindseye.data import DATASETS, Batch, Data, digits
+from mindseye.data.wholes import Wholes
 from mindseye.errors import UsageError
 from mindseye.labels import Labels
 from mindseye.models import VAE, VLVAE, DeepVAE, Flowing, JointVAE, Observer
@@ -33,6 +34,8 @@ def batch_of(recipe: Recipe, sources, step: int = 0) -> Batch:
         return DATASETS[recipe.data.name](sources, part, **options).batch(step, 8)
     if recipe.data.name == "mnist":
         return replace(recipe.data, source="digits").open(part).batch(step, 8)
+    if issubclass(DATASETS[recipe.data.name], Wholes):
+        return recipe.data.open(part).batch(step, 8)
     noise = torch.rand(8, *recipe.data.shape, generator=torch.Generator().manual_seed(step))
     codes = torch.zeros(8, len(recipe.data.vocabulary), dtype=torch.int64)
     return Batch(noise.round(), Labels.full(codes))
@@ -247,6 +250,9 @@ def test_a_digest_changes_with_every_field(name):
         plain |= {"objectives": ["tcvae"], "weights": {}}
     if name == "model.kind":
         place[leaf], plain["objectives"], plain["weights"] = "observer", ["classify"], {}
+    if name == "training.growth":  # of wholes alone
+        plain |= {"objectives": ["compvae"], "weights": {}}
+        plain["data"]["name"], plain["model"]["kind"] = "sites", "comp"
     if name == "model.flow":  # flows are fitted by an objective of their own
         plain |= {"objectives": ["aggregate"], "weights": {}}
     assert Recipe.from_json(plain).digest != recipe.digest

@@ -12,12 +12,15 @@ from mindseye.data.celeba import CelebA, CelebAWords
 from mindseye.data.clevr import Clevr
 from mindseye.data.dsprites import DSprites
 from mindseye.data.iclevr import IClevr
+from mindseye.data.loads import Loads
 from mindseye.data.mnist_2bit import Mnist2Bit
 from mindseye.data.mnist_a import MnistA
 from mindseye.data.mnist_dynamic import Mnist
 from mindseye.data.mnist_static import MnistStatic
 from mindseye.data.omniglot import Omniglot
 from mindseye.data.one_object import OneObject
+from mindseye.data.sines import Sines
+from mindseye.data.sites import Sites
 from mindseye.data.sources import Sources, digits, mnist, sources
 from mindseye.data.two_objects import TwoObjects
 from mindseye.errors import UsageError, did_you_mean, listed
@@ -34,12 +37,15 @@ __all__ = [
     "Data",
     "Dataset",
     "IClevr",
+    "Loads",
     "Mnist",
     "Mnist2Bit",
     "MnistA",
     "MnistStatic",
     "Omniglot",
     "OneObject",
+    "Sines",
+    "Sites",
     "Sources",
     "TwoObjects",
     "describe_parts",
@@ -62,6 +68,9 @@ DATASETS = {
     "celeba-words": CelebAWords,
     "clevr": Clevr,
     "iclevr": IClevr,
+    "sines": Sines,
+    "sites": Sites,
+    "loads": Loads,
 }
 
 
@@ -99,6 +108,9 @@ class Data:
     side: int = 0
     """Side of a picture in pixels, of a data set that has several; 0 for its own."""
 
+    most: int = 0
+    """The most parts of a whole, of a data set of wholes; 0 for its own."""
+
     def __post_init__(self) -> None:
         if self.name not in DATASETS:
             raise UsageError(
@@ -116,6 +128,8 @@ class Data:
             )
         if self.labels < 0:
             raise UsageError(f"`labels={self.labels}` is negative; use 0 to go by `labelled`.")
+        if self.most < 0:
+            raise UsageError(f"`most={self.most}` is negative; use 0 for the data set's own.")
         if self.side and not 4 <= self.side <= 1024:
             raise UsageError(f"`side={self.side}` must be between 4 and 1024; 0 for its own.")
 

@@ -1,5 +1,6 @@
 """p and q: modules that return distributions, one file per family."""
 
+from mindseye.models.comp import CompVAE
 from mindseye.models.deep import Ancestral, DeepVAE
 from mindseye.models.exact import LinearGaussian
 from mindseye.models.factor import FactorVAE
@@ -17,6 +18,7 @@ __all__ = [
     "VLVAE",
     "Ancestral",
     "AncestralLadder",
+    "CompVAE",
     "DeepVAE",
     "Described",
     "FactorVAE",

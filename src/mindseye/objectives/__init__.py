@@ -12,6 +12,7 @@ from mindseye.objectives.bivcca import bivcca
 from mindseye.objectives.bound import Bound
 from mindseye.objectives.capacity import capacity_bound
 from mindseye.objectives.classify import log_likelihood
+from mindseye.objectives.compvae import compvae
 from mindseye.objectives.dgm import m2, semi_dgm
 from mindseye.objectives.elbo import image_elbo, joint_elbo, words_elbo
 from mindseye.objectives.factor import factor
@@ -35,6 +36,7 @@ __all__ = [
     "Objective",
     "bivcca",
     "capacity_bound",
+    "compvae",
     "decomposed",
     "factor",
     "fit_aggregate",

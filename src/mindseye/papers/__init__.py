@@ -1,6 +1,7 @@
 """One file per paper: its recipes and the tables they reproduce."""
 
 from mindseye.papers import (
+    berger,
     burda,
     burda_tables,
     cremer,
@@ -27,6 +28,7 @@ __all__ = [
     "Model",
     "Recipe",
     "Table",
+    "berger",
     "burda",
     "burda_tables",
     "citations",

@@ -27,6 +27,14 @@ BIBTEX = {
   booktitle = {Symposium on Advances in Approximate Bayesian Inference},
   year = {2018}
 }""",
+    "berger2020": """@inproceedings{berger2020,
+  title = {From Abstract Items to Latent Spaces to Observed Data and Back: Compositional
+           Variational Auto-Encoder},
+  author = {Berger, Victor and Sebag, Mich{\\`e}le},
+  booktitle = {Machine Learning and Knowledge Discovery in Databases},
+  year = {2020},
+  url = {https://arxiv.org/abs/2001.07910}
+}""",
     "suzuki2017": """@inproceedings{suzuki2017,
   title = {Joint Multimodal Learning with Deep Generative Models},
   author = {Suzuki, Masahiro and Nakayama, Kotaro and Matsuo, Yutaka},
@@ -259,5 +267,8 @@ _DATA = {
     "celeba-words": ["liu2015", "cremer2018"],
     "clevr": ["johnson2017"],
     "iclevr": ["elnouby2019", "johnson2017"],
+    "sines": ["berger2020"],
+    "sites": ["berger2020"],
+    "loads": ["berger2020"],
 }
 """What every data set comes from."""

@@ -13,6 +13,7 @@ from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.models import (
     VAE,
     VLVAE,
+    CompVAE,
     DeepVAE,
     FactorVAE,
     Flowing,
@@ -35,7 +36,7 @@ class Model:
     """Which networks, and how large."""
 
     kind: str = "joint"
-    """joint (words), vlvae (captions), vae, deep, ladder, factor (no words), semi or observer."""
+    """joint (words), vlvae (captions), comp (parts), vae, deep, ladder, factor, semi, observer."""
 
     networks: str = "paper"
     """paper, slim, lean, dense …; residual or folded for captions; strong for an observer."""
@@ -143,6 +144,10 @@ def _ladder(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
     return LadderVAE(shape, **sizes, likelihood=model.likelihood)
 
 
+def _comp(model: Model, kit: Any, shape: Shape) -> nn.Module:
+    return CompVAE(kit, shape, model.latent, model.networks, model.width, model.hidden)
+
+
 def _semi(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
     return SemiVAE(vocabulary, shape, model.latent, model.networks, model.width, model.hidden)
 
@@ -150,6 +155,7 @@ def _semi(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
 KINDS: dict[str, Callable[[Model, Vocabulary, Shape], nn.Module]] = {
     "joint": _joint,
     "vlvae": _vlvae,
+    "comp": _comp,
     "vae": _vae,
     "deep": _deep,
     "ladder": _ladder,

@@ -119,6 +119,12 @@ class Recipe:
                 f"{listed(self.objectives)} has no weight beta or capacity.",
                 "Leave it out, or raise a bound that has one, such as elbo.",
             )
+        if self.training.growth and "most" not in DATASETS[self.data.name].settings:
+            raise UsageError(
+                f"`growth={self.training.growth}` means nothing for {self.data.name!r}, which has"
+                " no parts.",
+                "Leave it at 0.",
+            )
         if self.training.cooling and not all(stage.cools for stage in self.stages):
             able = [name for name, stage in OBJECTIVES.items() if stage.cools]
             raise UsageError(
@@ -200,8 +206,8 @@ FITTED = ("aggregate", "true-posterior")
 """Objectives of flows beside a model that is held still."""
 
 _LATER = (
-    ("training", Training, ("cooling", "heat")),
-    ("data", Data, ("side",)),
+    ("training", Training, ("cooling", "heat", "growth")),
+    ("data", Data, ("side", "most")),
     ("model", Model, ("inference", "flow", "flow_hidden", "reads")),
 )
 """Fields that came after the first runs."""

@@ -12,12 +12,13 @@ import torch
 from torch import nn
 
 from mindseye.data import Batch, Dataset
+from mindseye.data.wholes import Wholes
 from mindseye.models import VAE, VLVAE, DeepVAE, Flowing, JointVAE, LadderVAE, SemiVAE
 from mindseye.papers import Recipe
 from mindseye.papers.refitting import refitted
 from mindseye.runs.reading import Readings
 from mindseye.tensors import read_tensors
-from mindseye.training import Checkpoints, Record, train
+from mindseye.training import Checkpoints, Growth, Record, train
 
 __all__ = [
     "batches",
@@ -82,6 +83,7 @@ def trained(
         checkpoints=Checkpoints(folder / "checkpoints"),
         decayed=decayed(model),
         compiled=compiled,
+        growth=_growth(recipe, dataset),
     )
     with closing(training):
         yield from (record for record in training if not (refit and record.kind == "done"))
@@ -163,6 +165,14 @@ def _seen(recipe: Recipe, model: nn.Module, dataset: Dataset) -> Dataset | Readi
 
 
 def batches(recipe: Recipe, dataset: Dataset | Readings) -> Callable[..., Batch]:
-    """Batches by their number."""
+    """Batches by their number, of wholes also by how many parts they may have."""
     size = recipe.training.batch_size
-    return lambda number, count=1: dataset.batch(number, size, count)
+    return lambda number, count=1, *level: dataset.batch(number, size, count, *level)
+
+
+def _growth(recipe: Recipe, dataset: Dataset) -> Growth | None:
+    """How many parts wholes may have as training goes on, if the recipe has them grow."""
+    every = recipe.training.growth
+    if not (every and isinstance(dataset, Wholes)):
+        return None
+    return Growth(min(2, dataset.most), dataset.most, every)

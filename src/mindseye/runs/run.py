@@ -27,6 +27,7 @@ import torch
 from torch import nn
 
 from mindseye.captions import Sentence
+from mindseye.composing import Composer
 from mindseye.data import Batch, Data
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.figures import imagined_sheet
@@ -36,6 +37,7 @@ from mindseye.models import (
     VAE,
     Ancestral,
     AncestralLadder,
+    CompVAE,
     DeepVAE,
     Described,
     LadderVAE,
@@ -167,6 +169,11 @@ class Run:
                 f"{self.path} is an observer: it judges pictures and imagines none.",
                 "Give it with --observer.",
             )
+        if isinstance(model, CompVAE):
+            raise UsageError(
+                f"{self.path} knows wholes by their parts, and no words.",
+                "In Python, `Run.composer()` has its verbs.",
+            )
         if isinstance(model, DeepVAE):
             model = Ancestral(model)
         if isinstance(model, LadderVAE):
@@ -185,6 +192,15 @@ class Run:
             observer=(lambda: load_observer(judge)) if judge else None,
             fills=not (isinstance(words, Sentence) and words.unordered),
         )
+
+    def composer(self) -> Composer:
+        """The verbs of a trained model of wholes and their parts."""
+        model = self.model()
+        if not isinstance(model, CompVAE):
+            raise UsageError(
+                f"{self.path} knows nothing of parts.", "Train a model that does: sines/compvae."
+            )
+        return Composer(model, self.name)
 
     def observer(self, data: str = "") -> str | os.PathLike[str] | None:
         """Who judges its pictures: the package's observer of its data, or one trained beside it.

@@ -1,0 +1,243 @@
+r"""Networks between wholes, their parts and their latents, for curves and for pictures.
+
+| networks | what                                                                                |
+|----------|-------------------------------------------------------------------------------------|
+| `paper`  | those of Berger and Sebag (2020), appendix A, where it and the authors' code agree  |
+| `slim`   | ours, for minutes: narrower, and what is summed over parts has a place in a picture |
+
+A curve is a picture of height 1. In `slim` networks of pictures the latent of a part is a small map
+of channels, written by a network that knows where its pixels are; so parts that are far from each
+other are added side by side, and the decoder goes on from the map with convolutions.
+
+References:
+    From abstract items to latent spaces to observed data and back: Compositional Variational
+    Auto-Encoder, Berger and Sebag, 2020
+    https://arxiv.org/abs/2001.07910
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from mindseye.networks.dense import initialised
+from mindseye.networks.graph import Residual
+
+__all__ = ["SIDE", "Label", "Wave", "reader", "writer"]
+
+Shape = tuple[int, int, int]
+
+SIDE = 8
+"""Height and width of the map that the latent of a part of a picture is, in `slim` networks."""
+
+
+def reader(shape: Shape, networks: str, width: int) -> tuple[nn.Module, int]:
+    """A network that reads wholes `(B, C, H, W)`, and the size of what it reads."""
+    curve = shape[1] == 1
+    if networks == "paper":
+        return (_paper_curve_reader(), 800) if curve else (_paper_picture_reader(), 1024)
+    if curve:
+        points = shape[0] * shape[2]
+        first = [nn.Flatten(), initialised(nn.Linear(points, width)), nn.ELU()]
+        return nn.Sequential(*first, Residual(width), nn.ELU(), Residual(width), nn.ELU()), width
+    return _picture_reader(shape, width), width
+
+
+def writer(shape: Shape, networks: str, part: int, latent: int, width: int) -> nn.Module:
+    """A network of w̃ `(B, part)` and z `(B, latent)`: 2 numbers a value, or 1 more a pixel."""
+    curve = shape[1] == 1
+    if networks == "paper":
+        return _PaperCurve(part, latent) if curve else _PaperPicture(part, latent)
+    return _Curve(shape, part, latent, width) if curve else _Picture(shape, part, latent, width)
+
+
+class Label(nn.Module):
+    """What a part is called, as a vector: of its category, and of its place if it has one.
+
+    Arguments:
+        categories: How many there are.
+        axes: How many numbers a place has.
+        size: Size of the vector.
+        waves: How many waves a number of a place is read by; 0 for the number itself.
+    """
+
+    def __init__(self, categories: int, axes: int, size: int, waves: int = 0):
+        super().__init__()
+        self.size, half = size, size // 2 if axes else size
+        self.category = nn.Parameter(torch.empty(categories, half))
+        if not self.category.is_meta:
+            nn.init.normal_(self.category)
+        self.wave = Wave(waves) if waves else nn.Identity()
+        read = axes * (1 + 2 * waves)
+        self.place = initialised(nn.Linear(read, size - half)) if axes else None
+
+    def forward(self, codes: Tensor, places: Tensor) -> Tensor:
+        """Vectors `(N, size)` of categories `(N,)` and places `(N, axes)`."""
+        chosen = nn.functional.one_hot(codes, len(self.category)).to(self.category.dtype)
+        what = chosen @ self.category  # a product: see `networks.recurrent.Word`
+        if self.place is None:
+            return what
+        where = nn.functional.elu(self.place(self.wave(places)))
+        return torch.cat([where, what.to(where.dtype)], -1)
+
+
+class Wave(nn.Module):
+    """Numbers between -1 and 1 and waves of them, shorter and shorter.
+
+    Arguments:
+        count: How many waves a number has.
+    """
+
+    def __init__(self, count: int):
+        super().__init__()
+        self.count = count
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map `(..., A)` to `(..., A (1 + 2 count))`."""
+        scale = math.pi / 2 * 2.0 ** torch.arange(self.count, device=x.device)
+        turns = (x[..., None] * scale).flatten(-2)
+        return torch.cat([x, turns.sin(), turns.cos()], -1)
+
+
+# Curves
+
+
+class _Curve(nn.Module):
+    """Dense layers to the means and deviations of a curve."""
+
+    def __init__(self, shape: Shape, part: int, latent: int, width: int):
+        super().__init__()
+        self.shape = (2 * shape[0], *shape[1:])
+        layers: list[nn.Module] = [initialised(nn.Linear(part + latent, width)), nn.ELU()]
+        for _ in range(3):
+            layers += [Residual(width), nn.ELU()]
+        self.layers = nn.Sequential(*layers, initialised(nn.Linear(width, math.prod(self.shape))))
+
+    def forward(self, total: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+        both = self.layers(torch.cat([total, z], -1)).unflatten(-1, self.shape)
+        mean, log_variance = both.chunk(2, -3)
+        return mean, log_variance
+
+
+def _paper_curve_reader() -> nn.Module:
+    """Table 3."""
+    layers: list[nn.Module] = [nn.Flatten(2)]
+    for channels, out, side, stride, pad in (
+        (1, 40, 10, 5, 0),
+        (40, 40, 7, 1, 3),
+        (40, 80, 6, 3, 0),
+        (80, 80, 7, 1, 3),
+        (80, 160, 4, 2, 0),
+    ):
+        layers += [nn.Conv1d(channels, out, side, stride, pad), nn.ELU()]
+    return nn.Sequential(*layers, nn.Flatten(), Residual(800), nn.ELU())
+
+
+class _PaperCurve(nn.Module):
+    """Table 2."""
+
+    def __init__(self, part: int, latent: int):
+        super().__init__()
+        dense = [initialised(nn.Linear(part + latent, 800)), nn.ELU()]
+        self.dense = nn.Sequential(
+            *dense, *[b for _ in range(3) for b in (Residual(800), nn.ELU())]
+        )
+        layers: list[nn.Module] = []
+        for channels, out, side, stride in ((160, 80, 4, 2), (80, 40, 8, 4), (40, 20, 15, 5)):
+            layers += [nn.ConvTranspose1d(channels, out, side, stride), nn.ELU()]
+            last = out == 20
+            layers += [nn.Conv1d(out, 2 if last else out, 7, padding=3), nn.ELU()]
+        self.layers = nn.Sequential(*layers[:-1])
+
+    def forward(self, total: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+        start = self.dense(torch.cat([total, z], -1)).unflatten(-1, (160, 5))
+        both = self.layers(start)[..., None, 35:235]  # the ends of transposed convolutions are off
+        mean, log_variance = both.chunk(2, -3)
+        return mean, log_variance
+
+
+# Pictures
+
+
+class _Picture(nn.Module):
+    """From the map that the latents of parts add up to, convolutions to pixels."""
+
+    def __init__(self, shape: Shape, part: int, latent: int, width: int):
+        super().__init__()
+        channels = part // SIDE**2
+        self.told = initialised(nn.Linear(latent, width // 4 * SIDE**2))
+        layers: list[nn.Module] = [nn.Conv2d(channels + width // 4, width, 3, padding=1), nn.ELU()]
+        for _ in range(3):
+            layers += [_Convolutions(width)]
+        side = SIDE
+        while side < shape[1]:
+            side *= 2
+            layers += [nn.Upsample(scale_factor=2, mode="bilinear")]
+            layers += [nn.Conv2d(width, width // 2, 3, padding=1), nn.ELU()]
+            width //= 2
+        self.layers = nn.Sequential(*layers, nn.Conv2d(width, shape[0] + 1, 3, padding=1))
+
+    def forward(self, total: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+        summed = total.unflatten(-1, (-1, SIDE, SIDE))
+        told = self.told(z).unflatten(-1, (-1, SIDE, SIDE))
+        both = self.layers(torch.cat([summed.to(told.dtype), told], 1))
+        return both[:, :-1], both[:, -1:]
+
+
+class _Convolutions(nn.Module):
+    """Two convolutions with ELU, beside the identity."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(width, width, 3, padding=1), nn.ELU(), nn.Conv2d(width, width, 3, padding=1)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.elu(x + self.layers(x))
+
+
+def _picture_reader(shape: Shape, width: int) -> nn.Module:
+    """Convolutions that halve a picture down to 4 by 4, then a dense layer."""
+    layers: list[nn.Module] = []
+    channels, side, out = shape[0], shape[1], 32
+    while side > 4:
+        layers += [nn.Conv2d(channels, out, 4, 2, 1), nn.ELU()]
+        channels, side, out = out, side // 2, 2 * out
+    dense = initialised(nn.Linear(channels * side * side, width))
+    return nn.Sequential(*layers, nn.Flatten(), dense, nn.ELU(), Residual(width), nn.ELU())
+
+
+def _paper_picture_reader() -> nn.Module:
+    """Table 10; it reads colours from -1 to 1."""
+    layers: list[nn.Module] = []
+    for channels, out, side, stride, pad in (
+        (3, 16, 5, 1, 2),
+        (16, 32, 4, 2, 1),
+        (32, 32, 5, 1, 2),
+        (32, 48, 4, 2, 1),
+        (48, 64, 4, 2, 1),
+    ):
+        layers += [nn.Conv2d(channels, out, side, stride, pad), nn.ELU()]
+    return nn.Sequential(*layers, nn.Flatten(), Residual(1024), nn.ELU())
+
+
+class _PaperPicture(nn.Module):
+    """Table 9, as the authors' code has it."""
+
+    def __init__(self, part: int, latent: int):
+        super().__init__()
+        self.summed, self.told = Residual(part), initialised(nn.Linear(latent, part))
+        self.dense = nn.Sequential(nn.ELU(), Residual(part), nn.Tanh(), Residual(part), nn.ELU())
+        layers: list[nn.Module] = []
+        for channels, out in ((128, 64), (64, 32), (32, 24)):
+            layers += [nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)]
+            layers += [nn.Conv2d(channels, out, 5, padding=2), nn.ELU()]
+        self.layers = nn.Sequential(*layers, nn.Conv2d(24, 4, 5, padding=2))
+
+    def forward(self, total: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+        start = self.dense(self.summed(total) + self.told(z)).unflatten(-1, (128, 4, 4))
+        both = self.layers(start)
+        return both[:, :-1], both[:, -1:]

@@ -1,0 +1,106 @@
+r"""Wholes and their parts (Berger and Sebag, 2020).
+
+Recipes `DATA/compvae[-SIZE]`, with DATA
+
+| data    | what                                                                       |
+|---------|----------------------------------------------------------------------------|
+| `sines` | curves of up to 16 sine waves, added and bent                              |
+| `sites` | pictures of up to 8 coloured sites that run into each other                |
+| `loads` | days of a street of up to 16 households, under one sky and one transformer |
+
+Sizes: none is the paper's, 500 000 steps of 256 wholes. `fast` is for one GPU and minutes, `lean`
+for two CPU cores, `tiny` for tests. The number of parts grows as training goes on.
+
+References:
+    From abstract items to latent spaces to observed data and back: Compositional Variational
+    Auto-Encoder, Berger and Sebag, 2020
+    https://arxiv.org/abs/2001.07910
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mindseye.data import Data
+from mindseye.papers.model import Model
+from mindseye.papers.recipe import Recipe, recipe
+from mindseye.training import Training
+
+__all__ = ["SIZES"]
+
+_PAPER = Training(
+    steps=500_000,
+    batch_size=256,
+    learning_rate=1e-4,
+    schedule="halving",
+    adam_betas=(0.5, 0.9),
+    growth=3000,
+    clip=1e6,
+    precision="float32",
+    log_every=1000,
+    checkpoint_every=25_000,
+)
+_FAST = Training(
+    steps=80_000,
+    batch_size=512,
+    learning_rate=1e-3,
+    warmup=500,
+    schedule="cosine",
+    growth=1500,
+    beta_warmup=8000,
+    ema=0.999,
+    clip=1e4,
+    precision="float32",
+    log_every=1000,
+    checkpoint_every=20_000,
+)
+_LEAN = replace(
+    _FAST,
+    steps=6000,
+    batch_size=64,
+    growth=300,
+    beta_warmup=2000,
+    warmup=100,
+    log_every=100,
+    checkpoint_every=1000,
+)
+_TINY = Training(steps=12, batch_size=8, learning_rate=1e-3, growth=4, log_every=4)
+
+_SLIM = Model("comp", "slim", latent=64, likelihood="normal")
+
+SIZES = {
+    "": (replace(_SLIM, networks="paper", latent=256), _PAPER),
+    "fast": (_SLIM, _FAST),
+    "lean": (replace(_SLIM, latent=16, width=64, hidden=128), _LEAN),
+    "tiny": (replace(_SLIM, latent=4, width=64, hidden=16), _TINY),
+}
+"""The model and how it is trained."""
+
+_DATA = {
+    "sines": "Curves of sine waves",
+    "sites": "Pictures of coloured sites",
+    "loads": "Days of a street of households",
+}
+_ABOUT = {
+    "": "as in the paper",
+    "fast": "for one GPU and minutes",
+    "lean": "for two CPU cores",
+    "tiny": "for tests",
+}
+
+for _name, _what in _DATA.items():
+    for _size, _about in _ABOUT.items():
+        _model, _training = SIZES[_size]
+        if _name == "sites" and not _size:
+            _model = replace(_model, latent=1024)
+        recipe(
+            Recipe(
+                f"{_name}/compvae{'-' if _size else ''}{_size}",
+                f"{_what} and their parts, {_about}.",
+                Data(_name),
+                _model,
+                ("compvae",),
+                {},
+                _training,
+            )
+        )
