@@ -199,6 +199,32 @@ for _name in [name for name in DATA if name != "celeba"]:
                 )
             )
 
+_BUILTIN = replace(DATA["two-objects"], side=64, replications=6)
+_PACKAGED = "inside the package: small pictures and networks, three minutes of one H200"
+
+recipe(
+    Recipe(
+        "two-objects/builtin",
+        f"Below the flows {_PACKAGED}.",
+        _BUILTIN,
+        Model("vlvae", "folded", latent=32, width=20, hidden=256),
+        ("vlvae",),
+        _weights("two-objects", "fast"),
+        replace(_FAST, steps=40_000),
+    )
+)
+recipe(
+    Recipe(
+        "two-objects/builtin-observer",
+        f"Who judges {_PACKAGED}.",
+        _BUILTIN,
+        Model("observer", "strong", width=16),
+        ("classify",),
+        {},
+        _OBSERVERS["fast"],
+    )
+)
+
 for _name, _source in {"two-objects": "two-objects", "celeba": "celeba"}.items():
     for _size, _about in _ABOUT.items():
         recipe(

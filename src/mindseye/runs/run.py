@@ -203,14 +203,14 @@ class Run:
         return Composer(model, self.name)
 
     def observer(self, data: str = "") -> str | os.PathLike[str] | None:
-        """Who judges its pictures: the package's observer of its data, or one trained beside it.
+        """Who judges its pictures: the package's observer of such pictures, or one beside it.
 
         Arguments:
             data: The data set that the observer is of; the run's own by default.
         """
         own = self.recipe.data
         name = data or own.name
-        if built_in := _own_observer(name):
+        if built_in := _own_observer(name, own.side):
             return built_in
         for other in list_runs(self.path.parent):
             made = other.recipe
@@ -380,7 +380,8 @@ def _alike(one: Data, other: Data) -> bool:
     return sources[0] == sources[1]
 
 
-def _own_observer(data: str) -> str | None:
-    """The built-in observer of a data set, if there is one."""
+def _own_observer(data: str, side: int) -> str | None:
+    """The built-in observer of pictures of a data set and a side, if there is one."""
     name = f"{data}-observer"
-    return name if (BUILTIN / name).is_dir() else None
+    there = (BUILTIN / name).is_dir() and Run(BUILTIN / name).recipe.data.side == side
+    return name if there else None
