@@ -37,7 +37,7 @@ def reader(shape: Shape, networks: str, width: int) -> tuple[nn.Module, int]:
     """A network that reads wholes `(B, C, H, W)`, and the size of what it reads."""
     curve = shape[1] == 1
     if networks == "paper":
-        return (_paper_curve_reader(), 800) if curve else (_paper_picture_reader(), 1024)
+        return _paper_curve_reader(shape[2]) if curve else (_paper_picture_reader(), 1024)
     if curve:
         points = shape[0] * shape[2]
         first = [nn.Flatten(), initialised(nn.Linear(points, width)), nn.ELU()]
@@ -49,7 +49,7 @@ def writer(shape: Shape, networks: str, part: int, latent: int, width: int) -> n
     """A network of w̃ `(B, part)` and z `(B, latent)`: 2 numbers a value, or 1 more a pixel."""
     curve = shape[1] == 1
     if networks == "paper":
-        return _PaperCurve(part, latent) if curve else _PaperPicture(part, latent)
+        return _PaperCurve(shape[2], part, latent) if curve else _PaperPicture(part, latent)
     return _Curve(shape, part, latent, width) if curve else _Picture(shape, part, latent, width)
 
 
@@ -121,8 +121,8 @@ class _Curve(nn.Module):
         return mean, log_variance
 
 
-def _paper_curve_reader() -> nn.Module:
-    """Table 3."""
+def _paper_curve_reader(points: int) -> tuple[nn.Module, int]:
+    """Table 3, whose curves have 200 points, and the size of what it reads: 800 of those."""
     layers: list[nn.Module] = [nn.Flatten(2)]
     for channels, out, side, stride, pad in (
         (1, 40, 10, 5, 0),
@@ -132,17 +132,20 @@ def _paper_curve_reader() -> nn.Module:
         (80, 160, 4, 2, 0),
     ):
         layers += [nn.Conv1d(channels, out, side, stride, pad), nn.ELU()]
-    return nn.Sequential(*layers, nn.Flatten(), Residual(800), nn.ELU())
+        points = (points + 2 * pad - side) // stride + 1
+    size = 160 * points
+    return nn.Sequential(*layers, nn.Flatten(), Residual(size), nn.ELU()), size
 
 
 class _PaperCurve(nn.Module):
-    """Table 2."""
+    """Table 2, whose curves have 200 points and begin with 800 numbers, 160 for every 40 points."""
 
-    def __init__(self, part: int, latent: int):
+    def __init__(self, points: int, part: int, latent: int):
         super().__init__()
-        dense = [initialised(nn.Linear(part + latent, 800)), nn.ELU()]
+        self.points, size = points, 160 * math.ceil(points / 40)
+        dense = [initialised(nn.Linear(part + latent, size)), nn.ELU()]
         self.dense = nn.Sequential(
-            *dense, *[b for _ in range(3) for b in (Residual(800), nn.ELU())]
+            *dense, *[b for _ in range(3) for b in (Residual(size), nn.ELU())]
         )
         layers: list[nn.Module] = []
         for channels, out, side, stride in ((160, 80, 4, 2), (80, 40, 8, 4), (40, 20, 15, 5)):
@@ -152,8 +155,9 @@ class _PaperCurve(nn.Module):
         self.layers = nn.Sequential(*layers[:-1])
 
     def forward(self, total: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
-        start = self.dense(torch.cat([total, z], -1)).unflatten(-1, (160, 5))
-        both = self.layers(start)[..., None, 35:235]  # the ends of transposed convolutions are off
+        start = self.dense(torch.cat([total, z], -1)).unflatten(-1, (160, -1))
+        long = self.layers(start)  # the ends of transposed convolutions are off: 35 of 200 points
+        both = long[..., None, :].narrow(-1, (long.shape[-1] - self.points) // 2, self.points)
         mean, log_variance = both.chunk(2, -3)
         return mean, log_variance
 
