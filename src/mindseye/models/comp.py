@@ -104,6 +104,8 @@ class CompVAE(nn.Module):
         self.part, hidden = width or own.part, hidden or own.hidden
         self.least, self.noisy = LEAST[curve], not kit.axes
         paper, categories, axes = networks == "paper", len(kit.categories), len(kit.axes)
+        if paper and not curve and self.part != own.part:
+            raise UsageError(f"`width={self.part}` must be {own.part}: 128 maps of 4 by 4 pixels.")
         if not (paper or curve) and self.part % SIDE**2:
             raise UsageError(f"`width={self.part}` must be a multiple of {SIDE**2}: it is a map.")
         self.read, seen = reader(shape, networks, hidden)
