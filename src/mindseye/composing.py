@@ -154,6 +154,7 @@ class Composer:
         self, before: Composition, old: str | Part, new: str | Part, seed: int = 0
     ) -> Composition:
         """The same wholes with another part in place of one."""
+        before.parts.replaced(*self._one(old), *self._one(new))  # an error, if it is not there
         return self.removed(self.added(before, new, seed), old)
 
     @torch.no_grad()
