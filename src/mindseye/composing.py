@@ -233,6 +233,8 @@ class Composer:
     def _meant(self, parts: str | Parts, n: int) -> Parts:
         """The parts of a text, if there are any and not too many."""
         parts = self.vocabulary.parse(parts) if isinstance(parts, str) else parts
+        if parts.kit != self.vocabulary:
+            raise UsageError(f"{str(parts)!r} are parts of another kit.")
         if not len(parts):
             raise UsageError("there are no parts to make a whole of.", "Say at least one.")
         if n < 1:
