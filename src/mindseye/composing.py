@@ -17,6 +17,7 @@ References:
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -197,7 +198,13 @@ class Composer:
         if not 0 <= low < high <= 1:
             raise UsageError(f"`low={low}` and `high={high}` are not quantiles, low below high.")
         parts = self._meant(parts, n)
-        many = self.composed(parts, max(TRIES * n, round(2 * n / (high - low))), seed)
+        tries = math.ceil(max(TRIES, min(2 / (high - low), MANY + 1)))
+        if tries * n * len(parts) > MANY:
+            raise UsageError(
+                f"{n:,} wholes of {len(parts):,} parts, each chosen of {tries:,}, are too many.",
+                "Ask for fewer, or for quantiles that are further apart.",
+            )
+        many = self.composed(parts, tries * n, seed)
         values = STATISTICS[statistic](many.means.flatten(1))
         first, last = (values.quantile(part) for part in (low, high))
         (fits,) = ((values >= first) & (values <= last)).nonzero(as_tuple=True)
