@@ -1,6 +1,7 @@
 """Networks of wholes: the lengths of the paper's tables, labels, waves, and what is reached."""
 
 import math
+from functools import cache
 
 import pytest
 import torch
@@ -30,6 +31,12 @@ def quick():
 
 def part_of(networks: str, shape: tuple[int, int, int]) -> int:
     return PART[networks, shape[1] == 1]
+
+
+@cache
+def written(networks: str, shape: tuple[int, int, int]) -> nn.Module:
+    torch.manual_seed(0)
+    return writer(shape, networks, part_of(networks, shape), Z, WIDTH)
 
 
 def latents(networks: str, shape: tuple[int, int, int]) -> tuple[Tensor, Tensor]:
@@ -69,8 +76,7 @@ def test_curves_are_written_by_the_lengths_of_table_2():
 
 
 def test_the_ends_of_what_is_written_are_cut_evenly():
-    torch.manual_seed(0)
-    network = writer(CURVE, "paper", 24, Z, WIDTH)
+    network = written("paper", CURVE)
     total, z = latents("paper", CURVE)
     long = network.layers(network.dense(torch.cat([total, z], -1)).unflatten(-1, (160, 5)))
     mean, log_variance = network(total, z)
@@ -86,7 +92,9 @@ def test_pictures_are_read_by_the_sizes_of_table_10():
 
 
 def test_pictures_are_written_by_the_sizes_of_table_9():
-    sides = sizes_within(writer(PICTURE, "paper", 2048, Z, WIDTH), *latents("paper", PICTURE))
+    with torch.device("meta"):
+        network = writer(PICTURE, "paper", 2048, Z, WIDTH)
+        sides = sizes_within(network, *latents("paper", PICTURE))
     assert sides == [(64, 8, 8), (32, 16, 16), (24, 32, 32), (4, 32, 32)]
 
 
@@ -104,8 +112,7 @@ def test_wholes_are_read_as_vectors_of_the_size_that_is_said(networks, shape):
 
 @pytest.mark.parametrize(("networks", "shape"), CASES)
 def test_every_value_has_a_mean_and_every_pixel_a_deviation(networks, shape):
-    torch.manual_seed(0)
-    network = writer(shape, networks, part_of(networks, shape), Z, WIDTH)
+    network = written(networks, shape)
     mean, log_variance = network(*latents(networks, shape))
     assert mean.shape == (B, *shape)
     assert log_variance.shape == (B, 1, *shape[1:])
@@ -114,8 +121,7 @@ def test_every_value_has_a_mean_and_every_pixel_a_deviation(networks, shape):
 
 @pytest.mark.parametrize(("networks", "shape"), CASES)
 def test_what_is_written_of_a_whole_is_independent_of_the_rest(networks, shape):
-    torch.manual_seed(0)
-    network = writer(shape, networks, part_of(networks, shape), Z, WIDTH)
+    network = written(networks, shape)
     given = [each.requires_grad_() for each in latents(networks, shape)]
     mean, log_variance = network(*given)
     for gradient in torch.autograd.grad(mean[1].sum() + log_variance[1].sum(), given):
@@ -125,7 +131,7 @@ def test_what_is_written_of_a_whole_is_independent_of_the_rest(networks, shape):
 @pytest.mark.parametrize(("networks", "shape"), CASES)
 def test_blank_ones_take_weights(networks, shape):
     part = part_of(networks, shape)
-    both = reader(shape, networks, WIDTH)[0], writer(shape, networks, part, Z, WIDTH)
+    both = reader(shape, networks, WIDTH)[0], written(networks, shape)
     with torch.device("meta"):
         blank = reader(shape, networks, WIDTH)[0], writer(shape, networks, part, Z, WIDTH)
     assert all(weight.is_meta for each in blank for weight in each.parameters())
