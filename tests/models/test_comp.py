@@ -179,7 +179,7 @@ def test_the_order_of_parts_changes_nothing(model):
         after = noise.bound(model, x, permuted(y, order), each, order)
         moved = noise.bound(model, x, permuted(y, order), each, torch.arange(N))
     assert_close(after, before, rtol=0, atol=0.01)
-    assert (moved - before)[1:].abs().min() > 0.3  # its noise has to come with a part
+    assert (moved - before)[1:].abs().min() > 0.1  # its noise has to come with a part
 
 
 def test_a_whole_is_the_same_alone_and_in_a_batch(model):

@@ -50,7 +50,9 @@ def writer(shape: Shape, networks: str, part: int, latent: int, width: int) -> n
     curve = shape[1] == 1
     if networks == "paper":
         return _PaperCurve(shape[2], part, latent) if curve else _PaperPicture(part, latent)
-    return _Curve(shape, part, latent, width) if curve else _Picture(shape, part, latent, width)
+    if curve:
+        return _Curve(shape, part, latent, width)
+    return _Picture(shape, part, latent, max(width // 4, 8))
 
 
 class Label(nn.Module):
