@@ -16,9 +16,10 @@ from mindseye.errors import DataError, UsageError
 from mindseye.evaluation.captions import evaluate_captions
 from mindseye.models import JointVAE, Observer
 from mindseye.papers import Recipe, get_recipe
-from mindseye.runs import Run, create, estimate, find, list_runs, load, load_observer
+from mindseye.runs import Run, create, estimate, find, list_runs, load, load_observer, making
 from mindseye.runs.making import fresh
 from mindseye.tensors import read_tensors, write_tensors
+from mindseye.training import Record
 
 SETTINGS = {"source": "digits", "steps": "30", "log_every": "5", "checkpoint_every": "10"}
 RECIPE = get_recipe("mnist-a/telbo-tiny").with_settings(SETTINGS)
@@ -347,6 +348,16 @@ def test_an_estimate_needs_no_folder(tmp_path, monkeypatch):
     assert guess["parameters"] == 97_608
     assert guess["seconds"] == pytest.approx(30 / guess["steps_per_second"])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_estimate_goes_by_steps_and_not_by_rollbacks(monkeypatch):
+    def train(*_, **__):
+        yield Record("train", 5, 1.0, examples_per_second=1.0)
+        yield Record("rollback", 0, 1.0)
+        yield Record("train", 5, 2.0, examples_per_second=80.0)
+
+    monkeypatch.setattr(making, "train", train)
+    assert estimate(RECIPE)["steps_per_second"] == 80 / RECIPE.training.batch_size
 
 
 # Damage: one line, no traceback

@@ -122,8 +122,9 @@ def estimate(
         compiled=compiled,
     )
     with closing(steps) as records:
-        next(records)  # kernels are chosen and memory is taken in the first steps
-        rate = next(records).examples_per_second / trial.training.batch_size
+        taken = (record for record in records if record.kind == "train")
+        next(taken)  # kernels are chosen and memory is taken in the first steps
+        rate = next(taken).examples_per_second / trial.training.batch_size
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
         "steps_per_second": rate,
