@@ -25,7 +25,7 @@ LAYERS = [
     {"objectives"},
     {"models"},
     {"distributions", "networks", "data"},
-    {"captions", "films", "labels", "pieces"},
+    {"captions", "curves", "films", "labels", "pieces"},
     {"charts", "concepts", "parts", "sheets", "randomness", "wordsheets"},
     {"grammar", "groups", "pictures", "tensors", "typesetting"},
     {"files", "kernels", "provenance"},

@@ -102,7 +102,10 @@ def contact_sheet(
 
 
 def row_sheet(
-    rows: Sequence[tuple[Any, ...]], title: str = "", scale: int | None = None
+    rows: Sequence[tuple[Any, ...]],
+    title: str = "",
+    scale: int | None = None,
+    legend: Sequence[tuple[str, Sequence[float]]] = (),
 ) -> Image.Image:
     """Lay rows of pictures out under each other, each with its label on the left.
 
@@ -110,6 +113,7 @@ def row_sheet(
         rows: `Row` after `Row`, or tuples of the same parts.
         title: A heading.
         scale: Sheet pixels per picture pixel; about 112 pixels per picture by default.
+        legend: Names and colours, explained underneath.
     """
     checked = [_checked(Row(*row)) for row in rows]
     if not checked:
@@ -124,7 +128,7 @@ def row_sheet(
     left = _FRAME + widest + _LABEL_GAP if widest else 0
     middles = [_FRAME + row.pictures.shape[1] * scale // 2 for row in checked]
     parts = [_labelled(*each, left) for each in zip(strips, middles, labels, strict=True)]
-    return _titled(_stacked(parts, _ROW_GAP), title)
+    return _titled(_keyed(_stacked(parts, _ROW_GAP), legend), title)
 
 
 def plane_sheet(
@@ -205,8 +209,13 @@ def _explained(
 ) -> Image.Image:
     """A framed image under its title and over its legend."""
     framed = ImageOps.expand(ImageOps.expand(body, 1, _LINE), _FRAME - 1, _PAPER)
-    parts = [framed, _legend(legend, max(framed.width, _LEAST_TITLE))] if legend else [framed]
-    return _titled(_stacked(parts, _GAP), title)
+    return _titled(_keyed(framed, legend), title)
+
+
+def _keyed(body: Image.Image, legend: Sequence[tuple[str, Sequence[float]]]) -> Image.Image:
+    """An image over what its colours mean."""
+    key = [_legend(legend, max(body.width, _LEAST_TITLE))] if legend else []
+    return _stacked([body, *key], _GAP)
 
 
 # Rows: checked pictures, and cells of one width; a cell is a framed picture over its caption.
