@@ -158,18 +158,21 @@ class Composer:
         before.parts.replaced(*self._one(old), *self._one(new))  # an error, if it is not there
         return self.removed(self.added(before, new, seed), old)
 
-    @torch.no_grad()
     def sum_of_parts(self, parts: str | Parts, n: int = 1, seed: int = 0) -> Tensor:
-        """What independent simulators would give: every part written alone, then put together.
+        """What independent simulators would give: every part written alone, then put together."""
+        return self.summed(self.composed(parts, n, seed))
+
+    @torch.no_grad()
+    def summed(self, whole: Composition) -> Tensor:
+        """Every part of some wholes written alone, with its own latent, then put together.
 
         Curves are added, colours are averaged. The whole is not this.
         """
-        parts = self._meant(parts, n)
-        total = torch.zeros(n, *self.model.shape, device=self.device)
-        for part, like in _occurrences(parts):
-            w = self._drawn(part, like, n, seed)[:, None]
-            total += self._written(self.vocabulary.parts([part]), w, self._noise(n, seed)).means
-        return total if self.model.shape[1] == 1 else total / len(parts)
+        total = torch.zeros_like(whole.means)
+        for i, part in enumerate(whole.parts):
+            alone = self.vocabulary.parts([part])
+            total += self._written(alone, whole.w[:, i : i + 1], whole.noise).means
+        return total if self.model.shape[1] == 1 else total / len(whole.parts)
 
     def biased(
         self,

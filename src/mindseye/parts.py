@@ -100,6 +100,16 @@ class Kit:
         """Names of the categories."""
         return tuple(self.categories)
 
+    @property
+    def example(self) -> str:
+        """How parts are written.
+
+        >>> Kit(["f1", "f2"]).example
+        '3×f1, f2'
+        """
+        first, last = (self._example(self.names[i]) for i in (0, -1))
+        return f"3×{first}{self._between}{last}"
+
     def index(self, name: str) -> int:
         """Position of a category."""
         if not isinstance(name, str):
@@ -225,9 +235,8 @@ class Kit:
         return f"{category}@{place}" if place else category
 
     def _write(self) -> str:
-        """How parts are written."""
-        first, last = (self._example(self.names[i]) for i in (0, -1))
-        return f"Write parts as in '3×{first}{self._between}{last}'."
+        """What to write instead."""
+        return f"Write parts as in '{self.example}'."
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ from mindseye.provenance import provenance
 from mindseye.runs.making import blank, data_of, fresh, shapes_of, started, trained
 from mindseye.tensors import read_tensors, write_tensors
 from mindseye.training import Checkpoints, Log, Record, read_log
+from mindseye.wholesheets import growing_sheet
 
 __all__ = [
     "BUILTIN",
@@ -172,7 +173,7 @@ class Run:
         if isinstance(model, CompVAE):
             raise UsageError(
                 f"{self.path} knows wholes by their parts, and no words.",
-                "In Python, `Run.composer()` has its verbs.",
+                f'Try: mindseye compose {self.path} "{model.vocabulary.example}"',
             )
         if isinstance(model, DeepVAE):
             model = Ancestral(model)
@@ -220,10 +221,15 @@ class Run:
         return None
 
     def _draw_samples(self) -> None:
-        """A sheet of what the finished model imagines when nothing is said."""
+        """A sheet of what the finished model imagines when nothing is said, or of wholes."""
         if "q_y" in self.recipe.fits:
-            imagined = self.mind().imagined("", n=32)
-            save_picture(self.path / "samples.png", imagined_sheet(imagined))
+            sheet = imagined_sheet(self.mind().imagined("", n=32))
+        elif self.recipe.model.kind == "comp":
+            real: Any = self.recipe.data.open("test")
+            sheet = growing_sheet(self.composer(), real)
+        else:
+            return
+        save_picture(self.path / "samples.png", sheet)
 
     def examples(self, count: int, data: str | None = None) -> Batch:
         """The first training pictures, with what they show; `data` is a folder with the data."""
