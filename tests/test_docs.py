@@ -113,7 +113,23 @@ def test_commands_parse(words, commands):
         assert len(grid(made, {name: values(text) for name, text in over.items()})) > 1
     for key in ("description", "to", "query", "concept"):
         if isinstance(said := parsed.get(key), str):
-            (SENTENCE if "sphere" in said else vocabulary()).parse(said)
+            words_of(said).parse(said)
+    if words[0] == "compose":
+        changes = [*(parsed["add"] or []), *(parsed["remove"] or [])]
+        changes += [part for text in parsed["replace"] or [] for part in text.split("=")]
+        whole = parsed["of"] or parsed["parts"]
+        for part in (whole, *changes):
+            words_of(whole).parse(part)
+
+
+def words_of(said: str) -> Vocabulary | Kit:
+    """What a description is written in."""
+    kits = [data.vocabulary for data in DATASETS.values() if isinstance(data.vocabulary, Kit)]
+    names = set(re.findall(r"[\w-]+", re.sub(r"[0-9]+×|@[^;]*", "", said)))
+    for kit in kits:
+        if names and names <= set(kit.names):
+            return kit
+    return SENTENCE if "sphere" in said else vocabulary()
 
 
 def parameters(words: list[str], commands: dict) -> dict:

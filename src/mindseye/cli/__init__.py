@@ -17,6 +17,7 @@ import typer
 from mindseye.cli.aggregate import aggregate
 from mindseye.cli.cite import cite
 from mindseye.cli.compare import compare
+from mindseye.cli.compose import compose
 from mindseye.cli.data import data
 from mindseye.cli.describe import describe
 from mindseye.cli.evaluate import evaluate
@@ -24,6 +25,7 @@ from mindseye.cli.experts import experts
 from mindseye.cli.export import export
 from mindseye.cli.imagine import imagine
 from mindseye.cli.list import list_
+from mindseye.cli.options import InOrder
 from mindseye.cli.plane import plane
 from mindseye.cli.reproduce import reproduce
 from mindseye.cli.show import show
@@ -49,6 +51,7 @@ app = typer.Typer(
 for _command in (
     imagine,
     describe,
+    compose,
     studio,
     train,
     resume,
@@ -63,7 +66,7 @@ for _command in (
     show,
     cite,
 ):
-    app.command()(_command)
+    app.command(cls=InOrder if _command is compose else None)(_command)
 app.command("list")(list_)
 app.add_typer(data)
 

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from mindseye.cli.options import DataFolder, Json, Seed
+from mindseye.cli.options import DataFolder, Json, Marks, Seed
 from mindseye.cli.output import answer, bar, print_json, table
+from mindseye.cli.wholes import check_marks
 from mindseye.errors import UsageError, did_you_mean
 
 __all__ = ["data"]
@@ -83,27 +84,40 @@ def prepare(
 @data.command()
 def preview(
     name: Annotated[str, typer.Argument(help="A data set, such as mnist-a.")] = "mnist-a",
-    concept: Annotated[str, typer.Option(help="Only pictures of a description.")] = "",
+    concept: Annotated[
+        str, typer.Option(help="Only pictures of a description, or wholes of some parts.")
+    ] = "",
     n: Annotated[int, typer.Option("-n", "--n", min=1, max=1000, help="How many.")] = 24,
     part: Annotated[str, typer.Option(help="train, validation, test or observer.")] = "train",
     source: Annotated[str, typer.Option(help="Where it comes from: mnist, digits …")] = "auto",
     seed: Seed = 0,
+    marks: Marks = False,
     folder: DataFolder = None,
     out: Annotated[str | None, typer.Option(help="Where the picture goes.")] = None,
     json: Json = False,
 ) -> None:
-    """Draw real pictures of a data set on a sheet (Figure 6).
+    """Draw real pictures of a data set on a sheet (Figure 6), or wholes over their parts.
 
     \b
     mindseye data preview mnist-a --concept "digit=4, size=big"
+    mindseye data preview sines --concept "3×f2, f7"
+    mindseye data preview sites --marks
     """
     from mindseye.data import Data
+    from mindseye.data.wholes import Wholes
     from mindseye.figures import real_sheet
     from mindseye.pictures import save_picture
+    from mindseye.wholesheets import real_wholes_sheet
 
     opened = Data(name, source=source).open(part, seed=seed, folder=folder)
-    path = Path(out or f"imagined/{name}-{part}-seed{seed}.png")
-    save_picture(path, real_sheet(opened, concept, n, seed, title=f"{name}, {part}"))
+    check_marks(opened.vocabulary, marks)
+    path, title = Path(out or f"imagined/{name}-{part}-seed{seed}.png"), f"{name}, {part}"
+    if isinstance(opened, Wholes):
+        sheet = real_wholes_sheet(opened, concept, n, seed, title=title, marks=marks)
+    else:
+        sheet = real_sheet(opened, concept, n, seed, title=title)
+    save_picture(path, sheet)
     if json:
         return print_json({"file": str(path), "n": n})
-    answer(f"Wrote {n} real pictures to {path}")
+    what = "wholes" if isinstance(opened, Wholes) else "pictures"
+    answer(f"Wrote {n} real {what} to {path}")

@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mindseye.cli.options import Description, Device, Json, Model, ObserverName, Seed, chosen_device
-from mindseye.cli.output import answer, print_json
+from mindseye.cli.options import (
+    Description,
+    Device,
+    Json,
+    Marks,
+    Model,
+    ObserverName,
+    Seed,
+    chosen_device,
+)
+from mindseye.cli.output import answer, file_stem, print_json, sheet_path
+from mindseye.cli.wholes import check_marks, imagine_wholes
 from mindseye.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,10 +74,13 @@ def imagine(
         bool, typer.Option("--judge/--no-judge", help="Write the observer's verdict underneath.")
     ] = True,
     observer: ObserverName = None,
+    marks: Marks = False,
     device: Device = "cpu",
     json: Json = False,
 ) -> None:
     """Imagine pictures of a description.
+
+    A model of parts is told what a whole is made of, and imagines curves or pictures of it.
 
     \b
     mindseye imagine "digit=4, size=big"
@@ -77,10 +90,27 @@ def imagine(
     mindseye imagine first.png --to second.png
     mindseye imagine "digit=4" --traverse
     mindseye imagine "digit=4" --traverse --out traversals.gif
+    mindseye imagine "3×f2, f7" --model runs/00007-sines-compvae-lean
     """
     from mindseye.runs import find
 
-    mind = find(model).mind(observer)
+    run = find(model)
+    if run.recipe.model.kind == "comp":
+        strange = {
+            "to": to is not None,
+            "lattice": lattice,
+            "traverse": traverse,
+            "steps": steps != 9,
+            "span": span != 3,
+            "product": product,
+            "temperature": temperature != 1,
+            "observer": observer is not None,
+        }
+        where, extra = chosen_device(device), {"files": files, "npz": npz}
+        how = {"samples": samples, "ladder": ladder, "marks": marks, **extra}
+        return imagine_wholes(run, description, n, seed, out, where, how, strange, as_json=json)
+    check_marks(run.recipe.data.vocabulary, marks)
+    mind = run.mind(observer)
     mind.model.to(chosen_device(device))
     _check_one(to is not None, ladder, lattice, traverse)
     if _is_film(out) and not traverse:
@@ -114,7 +144,7 @@ def _sheet(
     from mindseye.pictures import save_picture
 
     verdicts = judged(mind, imagined) if judge else None
-    path = _target(out, _stem(imagined.concept, seed))
+    path = sheet_path(out, _stem(imagined.concept, seed))
     save_picture(path, imagined_sheet(imagined, verdicts, samples=samples))
     report = _report(mind, imagined.concept, seed, len(imagined.means), path)
     if verdicts and imagined.concept.level:
@@ -136,7 +166,7 @@ def _ladder(
 
     verdicts = [judged(mind, rung) for rung in rungs] if judge else None
     concept = rungs[-1].concept
-    path = _target(out, f"{_stem(concept, seed)}-ladder")
+    path = sheet_path(out, f"{_stem(concept, seed)}-ladder")
     save_picture(path, ladder_sheet(rungs, verdicts, samples=samples))
     return _report(mind, concept, seed, sum(len(rung.means) for rung in rungs), path)
 
@@ -155,12 +185,12 @@ def _between(
     if all(files):
         first, last = (_latent(mind, path) for path in (start, end))
         pictures, concept, goal = way(mind, first, last, steps), mind.concept(""), end
-        path = _target(out, f"{Path(start).stem}-to-{Path(end).stem}")
+        path = sheet_path(out, f"{Path(start).stem}-to-{Path(end).stem}")
         title = f"{Path(start).name}  →  {Path(end).name}"
     else:
         concept, other = mind.concept(start), mind.concept(end)
         pictures, goal = mind.between(concept, other, steps, min(n, 6), seed), str(other)
-        path = _target(out, f"{_stem(concept, seed)}-to-{_stem(other, seed)}")
+        path = sheet_path(out, f"{_stem(concept, seed)}-to-{_stem(other, seed)}")
         title = f"{concept}  →  {other}"
     save_picture(path, between_sheet(title, pictures))
     count = pictures.shape[0] * pictures.shape[1]
@@ -190,7 +220,7 @@ def _traversals(
         path = Path(str(out))
         write_bytes(path, film(range(len(pictures)), pictures, title))
     else:
-        path = _target(out, f"{stem}-dimensions")
+        path = sheet_path(out, f"{stem}-dimensions")
         save_picture(path, traversal_sheet(values, pictures, title))
     return _report(mind, concept, seed, pictures.shape[0] * pictures.shape[1], path)
 
@@ -205,7 +235,7 @@ def _lattice(
 
     around = [*concept.parents(), concept, *concept.children()]
     imagined = mind.answer([Query(each, n, seed, fill) for each in around])
-    path = _target(out, f"{_stem(concept, seed)}-lattice")
+    path = sheet_path(out, f"{_stem(concept, seed)}-lattice")
     save_picture(path, lattice_sheet(concept, imagined))
     return _report(mind, concept, seed, n * len(around), path)
 
@@ -282,14 +312,4 @@ def _tell(report: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _stem(concept: Concept, seed: int) -> str:
-    """A file name a person can read."""
-    plain = str(concept).replace(", ", ",") if concept.level else "anything"
-    safe = "".join(c if c.isalnum() or c in "=,-_." else "_" for c in plain)
-    return f"{safe[:150]}-seed{seed}"
-
-
-def _target(out: str | None, stem: str) -> Path:
-    """Where the sheet goes: the file that was named, or a readable name in a folder."""
-    if out is not None and out.lower().endswith(".png"):
-        return Path(out)
-    return Path(out or "imagined") / f"{stem}.png"
+    return file_stem(str(concept) if concept.level else "anything", seed)

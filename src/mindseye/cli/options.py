@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from mindseye.errors import UsageError
 
@@ -15,7 +16,9 @@ __all__ = [
     "DataFolder",
     "Description",
     "Device",
+    "InOrder",
     "Json",
+    "Marks",
     "Model",
     "NoCompile",
     "ObserverName",
@@ -28,7 +31,8 @@ __all__ = [
 Description = Annotated[
     str,
     typer.Argument(
-        help='What to imagine, such as "digit=4, size=big"; nothing said means anything.'
+        help='What to imagine, such as "digit=4, size=big"; nothing said means anything. A model '
+        'of parts is told what a whole is made of: "3×f2, f7".'
     ),
 ]
 Model = Annotated[
@@ -50,6 +54,26 @@ DataFolder = Annotated[
 ObserverName = Annotated[
     str | None, typer.Option("--observer", help="Who judges: a run or a built-in observer.")
 ]
+
+
+Marks = Annotated[
+    bool, typer.Option("--marks", help="Ring the parts of a picture, each in its colour.")
+]
+
+
+class InOrder(TyperCommand):
+    """A command that is told the order of its options: `context.meta[InOrder.key]` has their names.
+
+    A name stands there as often as the option was given.
+    """
+
+    key = "mindseye.order"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Note the order, and read the options as ever."""
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        ctx.meta[self.key] = [parameter.name for parameter in order]
+        return super().parse_args(ctx, args)
 
 
 def chosen_device(name: str) -> torch.device:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,7 +14,17 @@ import typer
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["answer", "bar", "cell", "duration", "note", "print_json", "table"]
+__all__ = [
+    "answer",
+    "bar",
+    "cell",
+    "duration",
+    "file_stem",
+    "note",
+    "print_json",
+    "sheet_path",
+    "table",
+]
 
 
 def answer(text: str = "") -> None:
@@ -55,6 +66,24 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def file_stem(text: str, seed: int) -> str:
+    """A file name a person can read.
+
+    >>> file_stem("3×f2, f7", 0)
+    '3xf2,f7-seed0'
+    """
+    plain = text.replace(", ", ",").replace("; ", "_").replace("×", "x")
+    safe = "".join(c if c.isalnum() or c in "=,-_.@" else "_" for c in plain)
+    return f"{safe[:150]}-seed{seed}"
+
+
+def sheet_path(out: str | None, stem: str) -> Path:
+    """Where a sheet goes: the file that was named, or a readable name in a folder."""
+    if out is not None and out.lower().endswith(".png"):
+        return Path(out)
+    return Path(out or "imagined") / f"{stem}.png"
 
 
 @contextmanager

@@ -79,6 +79,8 @@ def sweep(
     base, settings = get_recipe(recipe), _settings(over or [])
     fixed = dict(setting(text) for text in set_ or [])
     _check(settings, fixed, yes=yes)
+    if protocol and base.model.kind == "comp":
+        raise UsageError(f"`--score` asks for words, and {recipe} has parts.", "Leave it out.")
     recipes = [
         replace(made, data=made.data.resolved(data))
         for made in sweeps.grid(base.with_settings(fixed), settings)

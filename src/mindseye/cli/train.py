@@ -152,6 +152,9 @@ def _finished(run: Run, last: Record | None, *, as_json: bool) -> None:
     answer(f"Wrote {run.path} ({', '.join(written)})")
     if run.recipe.model.kind == "joint" and "q_y" in run.recipe.fits:
         answer(f'Try: mindseye imagine --model {run.path} ""')
+    if run.recipe.model.kind == "comp":
+        example = run.recipe.data.vocabulary.example  # pyright: ignore[reportAttributeAccessIssue] a kit
+        answer(f'Try: mindseye compose {run.path} "{example}"')
 
 
 def _dry_run(
