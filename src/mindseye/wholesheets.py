@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 __all__ = [
+    "SHOWN",
     "Step",
     "WholeRow",
     "growing_sheet",
@@ -161,7 +162,8 @@ def steps_sheet(
     curve, rows = _is_curve(steps[0].whole.means), []
     before, rgb = observed, TRUTH
     if observed is not None:
-        rows.append(WholeRow("observed", observed[:SHOWN], colours=[TRUTH] * SHOWN))
+        many = [steps[0].whole.parts] * SHOWN
+        rows.append(WholeRow("observed", observed[:SHOWN], None, many, [TRUTH] * SHOWN))
     for i, step in enumerate(steps):
         many = [step.whole.parts] * SHOWN
         behind = [(step.beside, OTHER), (before, rgb)] if curve else []
@@ -190,9 +192,9 @@ def growing_sheet(composer: Composer, data: Wholes, n: int = 3, seed: int = 0) -
         seed: Chooses the wholes.
     """
     sizes = [size for size in (1, 2, 4, 8, 16, 32) if size < data.most] + [data.most]
-    drawn = data.examples(torch.arange(len(sizes)), torch.tensor(sizes)).y
+    drawn: Any = data.examples(torch.arange(len(sizes)), torch.tensor(sizes)).y
     rows = []
-    for parts in map(_rounded, decode_parts(data.vocabulary, drawn)):  # pyright: ignore[reportArgumentType] parts in place of words
+    for parts in map(_rounded, decode_parts(data.vocabulary, drawn)):
         real = data.wholes_of(encode_parts([parts]), seed, n)[0]
         both = torch.cat([real, composer.imagine(parts, n, seed).cpu()])
         count = f"{len(parts)} part{'s' if len(parts) > 1 else ''}"
@@ -212,7 +214,8 @@ def real_wholes_sheet(
         wholes = data.wholes_of(encode_parts([parts]), seed, n)[0]
         return wholes_sheet(wholes, [parts] * n, f"{title}: {parts}", marks=marks, rgb=TRUTH)
     batch = data.examples(torch.arange(n))
-    each = decode_parts(data.vocabulary, batch.y)  # pyright: ignore[reportArgumentType] parts in place of words
+    pieces: Any = batch.y
+    each = decode_parts(data.vocabulary, pieces)
     return wholes_sheet(batch.x, each, title, [*map(_brief, each)], marks=marks, rgb=TRUTH)
 
 

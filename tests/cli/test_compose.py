@@ -70,7 +70,7 @@ def test_compose_writes_a_row_for_each_step_and_says_where(mindseye, folder, sin
         ["+ f3", "f2, f3, f7, f9"],
         ["- f7", "f2, f3, f9"],
     ]
-    assert "Wrote 4 wholes, a row for each step, to imagined/f2,f7,f9-seed0.png" in out
+    assert "Drew 4 of 4 wholes, a row for each step, in imagined/f2,f7,f9-seed0.png" in out
     with Image.open(folder / "imagined" / "f2,f7,f9-seed0.png") as sheet:
         assert sheet.height > 3 * 92
 
@@ -113,6 +113,13 @@ def test_numbers_are_saved_as_an_array_or_as_text(mindseye, sines):
     )
     told(mindseye("compose", sines, "f2", "-n", "3", "--seed", "1", "--save", "b.npy", "--json"))
     assert not np.array_equal(numbers("a.npy"), numbers("b.npy"))
+
+
+def test_all_wholes_are_saved_also_those_that_are_not_drawn(mindseye, sines):
+    _, out, _ = mindseye("compose", sines, "f2", "-n", "20", "--save", "a.npy")
+    assert "Drew 6 of 20 wholes" in out
+    assert "the 20 after the last step to a.npy" in out
+    assert len(numbers("a.npy")) == 20
 
 
 def test_an_observed_whole_is_taken_apart_first(mindseye, sines):

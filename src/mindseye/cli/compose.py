@@ -280,11 +280,14 @@ def _draw(
 
 
 def _tell(report: dict[str, Any], *, as_json: bool) -> None:
+    from mindseye.wholesheets import SHOWN
+
     if as_json:
         return print_json(report)
     rows = [[cell(value) for value in step.values()] for step in report["steps"]]
     table([list(report["steps"][0]), *rows])
     sheet, *numbers = report["files"]
-    answer(f"Wrote {report['n']} wholes, a row for each step, to {sheet}")
+    n, drawn = report["n"], min(report["n"], SHOWN)
+    answer(f"Drew {drawn} of {n} wholes, a row for each step, in {sheet}")
     for file in numbers:
-        answer(f"Wrote the numbers of the last row to {file}")
+        answer(f"Wrote the numbers of the {n} after the last step to {file}")

@@ -153,8 +153,8 @@ def _finished(run: Run, last: Record | None, *, as_json: bool) -> None:
     if run.recipe.model.kind == "joint" and "q_y" in run.recipe.fits:
         answer(f'Try: mindseye imagine --model {run.path} ""')
     if run.recipe.model.kind == "comp":
-        example = run.recipe.data.vocabulary.example  # pyright: ignore[reportAttributeAccessIssue] a kit
-        answer(f'Try: mindseye compose {run.path} "{example}"')
+        kit: Any = run.recipe.data.vocabulary
+        answer(f'Try: mindseye compose {run.path} "{kit.example}"')
 
 
 def _dry_run(
