@@ -15,7 +15,7 @@ from mindseye.errors import UsageError
 from mindseye.metrics.estimates import Estimate
 from mindseye.metrics.scores import Score
 
-__all__ = ["Report"]
+__all__ = ["Groups", "Report", "aligned", "piped"]
 
 LEVELS, UNSEEN, OBSERVER = "by number of words", "unseen combinations", "observer on real pictures"
 SCORES = ["correctness", "coverage", "combined"]
@@ -72,12 +72,12 @@ class Report:
 
     def to_text(self) -> str:
         """A page for the terminal: percent, with 95 % intervals."""
-        return self._page(_aligned, _short, title="{}", heading="{}", note="")
+        return self._page(aligned, _short, title="{}", heading="{}", note="")
 
     def to_markdown(self) -> str:
         """The same page as Markdown, with two decimals and the ± of the paper."""
         note = " ± standard deviation of 5 draws of 80 %"
-        return self._page(_piped, _long, title="# {}", heading="## {}", note=note)
+        return self._page(piped, _long, title="# {}", heading="## {}", note=note)
 
     def _page(self, layout: Layout, cell: Cell, title: str, heading: str, note: str) -> str:
         parts = [title.format(self.name)]
@@ -134,7 +134,7 @@ def _long(e: Estimate) -> str:
     return f"{100 * e.mean:.2f} [{100 * e.low:.2f}, {100 * e.high:.2f}]{spread}"
 
 
-def _aligned(groups: Groups) -> Iterator[str]:
+def aligned(groups: Groups) -> Iterator[str]:
     """Columns of one width through all tables of a section."""
     rows = [row for grid in groups.values() for row in grid]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -143,7 +143,7 @@ def _aligned(groups: Groups) -> Iterator[str]:
         yield "\n".join(filter(None, [label, *lines]))
 
 
-def _piped(groups: Groups) -> Iterator[str]:
+def piped(groups: Groups) -> Iterator[str]:
     """Markdown tables, readable before they are rendered too."""
     rows = [row for grid in groups.values() for row in grid]
     widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]

@@ -1,0 +1,170 @@
+r"""Many wholes of a model at once, each of its own parts: what a report is measured on.
+
+`composing` has the verbs of one description; here is the same for a batch of descriptions that all
+have $K$ parts. What is drawn of a whole depends on the seed, on its place in the batch and on the
+number of the draw. Latents of parts are independent normals given what the parts are, so that
+their sum is drawn at once:
+
+$$ \tilde w \sim \mathcal{N}\Big(\sum_i μ(\ell_i), \sum_i σ^2(\ell_i)\Big) . $$
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mindseye.distributions import NormalPixels
+from mindseye.models import CompVAE
+from mindseye.pieces import Pieces
+from mindseye.randomness import keys, normals
+
+__all__ = [
+    "Drawn",
+    "Extracted",
+    "chunks",
+    "drawn",
+    "extracted",
+    "repeated",
+    "summed",
+    "without",
+    "written",
+]
+
+AT_ONCE = {"cuda": 2**11, "cpu": 2**7}
+"""Wholes that are written at once."""
+
+
+def chunks(y: Pieces, each: int = 1) -> list[tuple[slice, Pieces]]:
+    """Descriptions of equal size in batches, each standing for so many wholes."""
+    many, size = len(y.sizes), len(y.codes) // len(y.sizes)
+    step = max(1, AT_ONCE[y.sizes.device.type] // each)
+    return [
+        (
+            slice(at, at + step),
+            Pieces(
+                y.codes[at * size : (at + step) * size],
+                y.places[at * size : (at + step) * size],
+                y.sizes[at : at + step],
+            ),
+        )
+        for at in range(0, many, step)
+    ]
+
+
+def repeated(y: Pieces, n: int) -> Pieces:
+    """Every description of equal size `n` times, one behind the other."""
+    many = len(y.sizes)
+    codes, places = (
+        each.unflatten(0, (many, -1)).repeat_interleave(n, 0).flatten(0, 1)
+        for each in (y.codes, y.places)
+    )
+    return Pieces(codes, places, y.sizes.repeat_interleave(n))
+
+
+def without(y: Pieces, chosen: Tensor) -> tuple[Pieces, Tensor]:
+    """Descriptions of equal size without the part number `chosen`, `(B,)`; and which rows stay."""
+    size = len(y.codes) // len(y.sizes)
+    stays = (torch.arange(size, device=chosen.device) != chosen[:, None]).flatten()
+    return Pieces(y.codes[stays], y.places[stays], y.sizes - 1), stays
+
+
+class Drawn(NamedTuple):
+    """Wholes of descriptions, `(B, n, C, H, W)`."""
+
+    expected: Tensor
+    draws: Tensor
+    """The same with the noise of their values, infinite ones as large as can be."""
+
+
+@torch.no_grad()
+def drawn(model: CompVAE, y: Pieces, n: int, seed: int = 0) -> Drawn:
+    """Draw `n` wholes of every description of equal size."""
+    key = _keys(y, n, seed)
+    found = []
+    for rows, some in chunks(y, n):
+        p_w = model.p_w(some, model.groups(some))
+        loc, variance = (p_w.groups.totals(each) for each in (p_w.mean, p_w.variance))
+        noise = normals(keys(0, key[rows].flatten(), "parts"), model.part).unflatten(0, (-1, n))
+        total = (loc[:, None] + variance.sqrt()[:, None] * noise).flatten(0, 1)
+        p_x = _written(model, total, _noise(model, key[rows]))
+        draws = p_x.at(_values(model, key[rows])).nan_to_num()
+        found.append(Drawn(*(x.unflatten(0, (-1, n)) for x in (p_x.mean, draws))))
+    return Drawn(*(torch.cat(each) for each in zip(*found, strict=True)))
+
+
+@torch.no_grad()
+def summed(model: CompVAE, y: Pieces, n: int, seed: int = 0) -> Tensor:
+    """What `Composer.sum_of_parts` makes of every description of equal size, `(B, n, C, H, W)`."""
+    key, size = _keys(y, n, seed), len(y.codes) // len(y.sizes)
+    found = []
+    for rows, some in chunks(y, n):
+        p_w = model.p_w(some, model.groups(some))
+        total = torch.zeros((), device=key.device)
+        for part in range(size):
+            loc, scale = (each[part::size, None] for each in (p_w.mean, p_w.stddev))
+            noise = normals(keys(part, key[rows].flatten(), "part"), model.part)
+            w = (loc + scale * noise.unflatten(0, (-1, n))).flatten(0, 1)
+            total = total + _written(model, w, _noise(model, key[rows])).mean
+        found.append(total.unflatten(0, (-1, n)))
+    return torch.cat(found) / (1 if model.shape[1] == 1 else size)
+
+
+class Extracted(NamedTuple):
+    """The latents behind observed wholes."""
+
+    w: Tensor
+    """One for every part, `(B, K, D)`."""
+
+    noise: Tensor
+    """What z is made of, `(B, Z)`."""
+
+
+@torch.no_grad()
+def extracted(model: CompVAE, x: Tensor, y: Pieces, seed: int = 0) -> Extracted:
+    """The latents of the parts of wholes `(B, C, H, W)`, K each, as `Composer.extracted` has it."""
+    size = len(y.codes) // len(y.sizes)
+    index = torch.arange(size, device=x.device)
+    tags = normals(keys(seed, index, "tags"), model.label_q.size)
+    found = []
+    for rows, some in chunks(y, size):
+        z = model.q_z(x[rows]).mean
+        q_w = model.q_w(x[rows], z, some, tags.repeat(len(some.sizes), 1))
+        w = q_w.mean.unflatten(0, (-1, size))
+        p_z = model.p_z(w.sum(1))
+        found.append(Extracted(w, (z - p_z.mean) / p_z.stddev))
+    return Extracted(*(torch.cat(each) for each in zip(*found, strict=True)))
+
+
+@torch.no_grad()
+def written(model: CompVAE, found: Extracted, removed: Tensor | None = None) -> Tensor:
+    """The expected wholes of latents, without part number `removed` `(B,)` if any is."""
+    total = found.w.sum(1)
+    if removed is not None:
+        index = torch.arange(len(removed), device=removed.device)
+        total = total - found.w[index, removed]
+    step = AT_ONCE[total.device.type]
+    both = zip(total.split(step), found.noise.split(step), strict=True)
+    return torch.cat([_written(model, *some).mean for some in both])
+
+
+def _written(model: CompVAE, total: Tensor, noise: Tensor) -> NormalPixels:
+    return model.p_x(model.p_z(total).at(noise), total)
+
+
+def _keys(y: Pieces, n: int, seed: int) -> Tensor:
+    """A key for every draw of every description, `(B, n)`."""
+    each = torch.arange(len(y.sizes), device=y.sizes.device)
+    first = keys(seed, each, "made")
+    return keys(seed, first[:, None] + torch.arange(n, device=each.device), "draws")
+
+
+def _noise(model: CompVAE, key: Tensor) -> Tensor:
+    return normals(keys(0, key.flatten(), "whole"), model.latent)
+
+
+def _values(model: CompVAE, key: Tensor) -> Tensor:
+    """The noise of all values of wholes, `(B, C, H, W)`."""
+    noise = normals(keys(0, key.flatten(), "values"), torch.Size(model.shape).numel())
+    return noise.unflatten(1, model.shape)
