@@ -56,10 +56,16 @@ def evaluate(
     seed: Annotated[int | None, typer.Option(help="Chooses queries and pictures.")] = None,
     draws: Annotated[
         int | None,
-        typer.Option(help="Draws for every picture, of a model of pictures alone; 5000."),
+        typer.Option(
+            help="Draws for every picture, of a model of pictures alone, 5000; of parts, 16."
+        ),
     ] = None,
     pictures: Annotated[
         int | None, typer.Option(help="Pictures such a model is measured on; all of the part.")
+    ] = None,
+    wholes: Annotated[
+        int | None,
+        typer.Option(help="Wholes of every number of parts, of a model of parts; 64."),
     ] = None,
     disentanglement: Annotated[
         bool,
@@ -81,7 +87,9 @@ def evaluate(
     A model of pictures alone has a likelihood instead: nats a picture, what they are spent on, and
     the units that are active. A semi-supervised model has the share of pictures that it reads
     right, and its bound. A model of captions has the share of words that an observer sees in its
-    pictures, bounds of log p(x|y), log p(x) and log p(y), and what they are made of.
+    pictures, bounds of log p(x|y), log p(x) and log p(y), and what they are made of. A model of
+    parts has the parts that are there in its wholes, how far these are from real ones, its bound,
+    and what is left when a part is removed, by how many parts there are.
 
     \b
     mindseye evaluate mnist-a --protocol quick
@@ -92,6 +100,7 @@ def evaluate(
     mindseye evaluate runs/00015-dsprites-beta-vae-lean --disentanglement --protocol quick
     mindseye evaluate runs/00014-mnist-dgm-conv-lean --part validation
     mindseye evaluate 17 --observer runs/00016-two-objects-observer-lean --pictures 500
+    mindseye evaluate runs/00018-sines-compvae-lean --wholes 256 --markdown
     """
     from mindseye.evaluation import get_protocol
     from mindseye.runs import find
@@ -106,6 +115,7 @@ def evaluate(
         "observer": observer,
         "markdown": markdown or None,
         "draws": draws,
+        "wholes": wholes,
         "pictures": pictures,
         "part": part,
         "seed": seed,
@@ -118,7 +128,12 @@ def evaluate(
 
 def _measured_of(run: Run, disentanglement: bool, told: Collection[str]) -> str:
     """What is measured of a run, a key of `_MEASURES`; options of other measures are refused."""
-    kinds = {"observer": "an observer", "semi": "half-known descriptions", "vlvae": "captions"}
+    kinds = {
+        "observer": "an observer",
+        "semi": "half-known descriptions",
+        "vlvae": "captions",
+        "comp": "parts",
+    }
     usual = "a likelihood" if run.recipe.model.alone else "imagination"
     what = "disentanglement" if disentanglement else kinds.get(run.recipe.model.kind, usual)
     for name in told:
@@ -145,9 +160,7 @@ def _imagination(
     report = _under_bar(
         evaluate_run, "queries", run, asked, observer=observer, device=device, data=data
     )
-    if as_json:
-        return print_json(report.to_json())
-    answer(report.to_markdown() if markdown else report.to_text())
+    _tell(report, as_json, markdown)
 
 
 def _likelihood(
@@ -176,6 +189,17 @@ def _captions(
         ),
         as_json,
     )
+
+
+def _parts(
+    run: Run, protocol: Protocol, told: Told, device: Any, data: str | None, *, as_json: bool
+) -> None:
+    from mindseye.evaluation.parts import evaluate_parts
+
+    how = dict(told)
+    markdown = how.pop("markdown", False)
+    report = _under_bar(evaluate_parts, "numbers of parts", run, device=device, data=data, **how)
+    _tell(report, as_json, markdown)
 
 
 def _semi(
@@ -221,6 +245,7 @@ _MEASURES: dict[str, Callable[..., None]] = {
     "a likelihood": _likelihood,
     "half-known descriptions": _semi,
     "captions": _captions,
+    "parts": _parts,
     "disentanglement": _disentanglement,
     "an observer": _observer,
 }
@@ -229,6 +254,7 @@ _OPTIONS = {
     "a likelihood": "draws pictures part seed",
     "half-known descriptions": "pictures part seed",
     "captions": "pictures part seed observer",
+    "parts": "wholes draws part seed markdown",
     "disentanglement": "pictures seed",
     "an observer": "",
 }
@@ -246,11 +272,11 @@ def _under_bar(measure: Callable[..., Any], what: str, *of: Any, **how: Any) -> 
         )
 
 
-def _tell(report: Any, as_json: bool) -> None:
+def _tell(report: Any, as_json: bool, markdown: bool = False) -> None:
     """Print a report."""
     if as_json:
         return print_json(report.to_json())
-    answer(report.to_text())
+    answer(report.to_markdown() if markdown else report.to_text())
 
 
 def _levels(text: str) -> tuple[int, ...]:
