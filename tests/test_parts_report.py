@@ -16,11 +16,13 @@ from mindseye.distributions import NormalPixels
 from mindseye.distributions.correlated import CorrelatedNormals, PartNormals
 from mindseye.distributions.normal import diagonal_normal
 from mindseye.errors import UsageError
+from mindseye.evaluation import wholes as many_wholes
 from mindseye.evaluation.part_reports import SECTIONS
-from mindseye.evaluation.parts import evaluate_parts, parts_report, sizes_of
+from mindseye.evaluation.parts import PartsReport, evaluate_parts, parts_report, sizes_of
 from mindseye.evaluation.wholes import (
     drawn,
     extracted,
+    real,
     repeated,
     summed,
     without,
@@ -84,10 +86,13 @@ def test_a_report_has_all_rows_and_finite_numbers(runs, name):
     assert json.loads(json.dumps(report.to_json(), allow_nan=False)) == report.to_json()
 
 
-def test_the_report_is_kept_beside_the_weights(runs):
-    run = runs["sines"]
-    report = evaluate_parts(run, **FEW, part="validation")
-    kept = json.loads((run.path / "parts.json").read_text())
+@pytest.fixture(scope="module")
+def report(runs) -> PartsReport:
+    return evaluate_parts(runs["sines"], **FEW, part="validation")
+
+
+def test_the_report_is_kept_beside_the_weights(runs, report):
+    kept = json.loads((runs["sines"].path / "parts.json").read_text())
     assert (kept["part"], kept["wholes"], kept["draws"]) == ("validation", 3, 4)
     assert kept["provenance"]["device"].startswith("cpu")
     assert [(row["parts"], row["beyond"]) for row in kept["rows"]] == [
@@ -97,13 +102,12 @@ def test_the_report_is_kept_beside_the_weights(runs):
         assert row["values"]["bound"]["mean"] == report.rows[row["parts"]]["bound"].mean
 
 
-def test_the_pages_say_all_of_it(runs):
-    report = evaluate_parts(runs["sines"], **FEW)
+def test_the_pages_say_all_of_it(report):
     names = {name for values in report.rows.values() for name in values}
     sections = [each for each in SECTIONS if names & each.columns.keys()]
     text, page = report.to_text(), report.to_markdown()
     assert text.count("\nparts  ") == page.count("\n| parts") == len(sections) == 12
-    assert text.startswith(f"{report.name}\n\n3 test wholes")
+    assert text.startswith(f"{report.name}\n\n3 validation wholes")
     recall = report.rows[20]["recall"]
     assert f"\n20*    {100 * recall.mean:.1f} [" in text
     assert f"\n| 20*   | {100 * recall.mean:.1f} [" in page
@@ -113,9 +117,9 @@ def test_the_pages_say_all_of_it(runs):
 
 def test_progress_is_told_and_the_seed_decides(runs):
     calls, before = [], torch.random.get_rng_state()
-    model, data = model_of(runs["sites"]), Sites("test", most=2)
+    model, data = model_of(runs["loads"]), Loads("test", most=2)
     one = parts_report(model, data, **FEW, progress=lambda *at: calls.append(at))
-    assert calls == [(done, 5) for done in range(1, 6)]
+    assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert torch.equal(before, torch.random.get_rng_state())
     assert parts_report(model, data, **FEW).rows == one.rows
     assert parts_report(model, data, **FEW, seed=1).rows != one.rows
@@ -176,6 +180,18 @@ def test_wholes_have_the_law_of_those_made_one_by_one(runs):
         spread = theirs.std(0)
         assert_close(ours.mean(0), theirs.mean(0), atol=0.1 * spread.max().item(), rtol=0)
         assert_close(ours.std(0), spread, atol=0.1 * spread.max().item(), rtol=0)
+
+
+def test_real_wholes_are_the_generators_whatever_is_rendered_at_once(monkeypatch):
+    data = Loads("test")
+    y = data.examples(torch.arange(5), torch.full((5,), 3)).y
+    found = real(data, y, 4)
+    assert found.shape == (5, 4, 1, 1, 96)
+    assert len({each.item() for each in found.flatten(0, 1).sum((1, 2, 3))}) == 20
+    many, theirs = real(data, y, 500), data.wholes_of(y, 0, 500)
+    assert_close(many.mean(1), theirs.mean(1), atol=0.5, rtol=0)
+    monkeypatch.setitem(many_wholes.AT_ONCE, "cpu", 3)
+    assert_close(real(data, y, 4), found)
 
 
 def test_wholes_do_not_depend_on_how_many_there_are(runs):

@@ -251,6 +251,8 @@ def test_laws_are_compared_in_pairs_some_draws_at_a_time(monkeypatch):
         assert_close(energy_distance(a[i], b[i]).distance, together.distance[i])
     monkeypatch.setattr(parts, "PAIRS", 7)
     assert_close(energy_distances(a, b), together)
+    monkeypatch.setattr(parts, "VALUES", 7)
+    assert_close(energy_distances(a, b), together)
 
 
 def test_draws_that_are_all_the_same_have_no_distance():

@@ -40,6 +40,8 @@ from mindseye.evaluation.wholes import (
     chunks,
     drawn,
     extracted,
+    real,
+    rendered,
     repeated,
     summed,
     without,
@@ -154,13 +156,13 @@ class _Row:
         self.model, self.dataset, self.size, self.seed = model, dataset, size, seed
         self.y = _descriptions(dataset, wholes, size)
         self.made = drawn(model, self.y, draws, seed)
-        self.real, self.again = dataset.wholes_of(self.y, seed, 2 * draws).chunk(2, 1)
+        self.real, self.again = real(dataset, self.y, 2 * draws, seed).chunk(2, 1)
         self.sense = SENSES[type(dataset)](self.y, self.again)
         few = min(FEW, draws)
         self.many = repeated(self.y, few)
         key = keys(seed, torch.arange(wholes * few, device=dataset.device), "observed")
         self.specifics = dataset.draw(self.many, key)
-        self.x = dataset.render(self.many, self.specifics)
+        self.x = rendered(dataset, self.many, self.specifics)
         self.found = extracted(model, self.x, self.many, seed)
         self.rewritten = written(model, self.found)
 
@@ -212,7 +214,7 @@ class _Row:
         each = chosen.repeat_interleave(len(self.x) // len(chosen))
         less, stays = without(self.many, each)
         rest = Specifics(self.specifics.own[stays], self.specifics.shared)
-        truth, made = self.dataset.render(less, rest), written(self.model, self.found, each)
+        truth, made = rendered(self.dataset, less, rest), written(self.model, self.found, each)
         apart, change = (
             self._by_whole((x - truth).flatten(1).square().mean(1))[fits] for x in (made, self.x)
         )

@@ -1,4 +1,4 @@
-r"""Many wholes of a model at once, each of its own parts: what a report is measured on.
+r"""Many wholes at once, each of its own parts: what a report is measured on.
 
 `composing` has the verbs of one description; here is the same for a batch of descriptions that all
 have $K$ parts. What is drawn of a whole depends on the seed, on its place in the batch and on the
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mindseye.data.wholes import Specifics, Wholes
 from mindseye.distributions import NormalPixels
 from mindseye.models import CompVAE
 from mindseye.pieces import Pieces
@@ -26,6 +27,8 @@ __all__ = [
     "chunks",
     "drawn",
     "extracted",
+    "real",
+    "rendered",
     "repeated",
     "summed",
     "without",
@@ -70,6 +73,22 @@ def without(y: Pieces, chosen: Tensor) -> tuple[Pieces, Tensor]:
     return Pieces(y.codes[stays], y.places[stays], y.sizes - 1), stays
 
 
+def rendered(dataset: Wholes, y: Pieces, specifics: Specifics) -> Tensor:
+    """What a generator makes of parts and their numbers, some at a time, `(B, C, H, W)`."""
+    size = len(y.codes) // len(y.sizes)
+    found = []
+    for rows, some in chunks(y):
+        own = specifics.own[rows.start * size : rows.stop * size]
+        found.append(dataset.render(some, Specifics(own, specifics.shared[rows])))
+    return torch.cat(found)
+
+
+def real(dataset: Wholes, y: Pieces, n: int, seed: int = 0) -> Tensor:
+    """Let a generator draw `n` wholes of every description of equal size, `(B, n, C, H, W)`."""
+    many, key = repeated(y, n), _keys(y, n, seed, "real")
+    return rendered(dataset, many, dataset.draw(many, key.flatten())).unflatten(0, key.shape)
+
+
 class Drawn(NamedTuple):
     """Wholes of descriptions, `(B, n, C, H, W)`."""
 
@@ -81,7 +100,7 @@ class Drawn(NamedTuple):
 @torch.no_grad()
 def drawn(model: CompVAE, y: Pieces, n: int, seed: int = 0) -> Drawn:
     """Draw `n` wholes of every description of equal size."""
-    key = _keys(y, n, seed)
+    key = _keys(y, n, seed, "made")
     found = []
     for rows, some in chunks(y, n):
         p_w = model.p_w(some, model.groups(some))
@@ -97,7 +116,7 @@ def drawn(model: CompVAE, y: Pieces, n: int, seed: int = 0) -> Drawn:
 @torch.no_grad()
 def summed(model: CompVAE, y: Pieces, n: int, seed: int = 0) -> Tensor:
     """What `Composer.sum_of_parts` makes of every description of equal size, `(B, n, C, H, W)`."""
-    key, size = _keys(y, n, seed), len(y.codes) // len(y.sizes)
+    key, size = _keys(y, n, seed, "summed"), len(y.codes) // len(y.sizes)
     found = []
     for rows, some in chunks(y, n):
         p_w = model.p_w(some, model.groups(some))
@@ -153,10 +172,10 @@ def _written(model: CompVAE, total: Tensor, noise: Tensor) -> NormalPixels:
     return model.p_x(model.p_z(total).at(noise), total)
 
 
-def _keys(y: Pieces, n: int, seed: int) -> Tensor:
+def _keys(y: Pieces, n: int, seed: int, stream: str) -> Tensor:
     """A key for every draw of every description, `(B, n)`."""
     each = torch.arange(len(y.sizes), device=y.sizes.device)
-    first = keys(seed, each, "made")
+    first = keys(seed, each, stream)
     return keys(seed, first[:, None] + torch.arange(n, device=each.device), "draws")
 
 

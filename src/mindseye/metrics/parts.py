@@ -69,8 +69,8 @@ HEARD = 0.3
 SHOWN = 0.9
 """The least share of its own draws in which a generator shows a site."""
 
-PAIRS = 2**22
-"""Distances that are computed at once."""
+VALUES, PAIRS = 2**24, 2**22
+"""Values of draws that are compared at once, and distances between them."""
 
 ROUNDING = 1e-9
 """Distances that are nothing but rounding."""
@@ -248,12 +248,22 @@ def energy_distances(a: Tensor, b: Tensor) -> Energy:
     n, m = a.shape[1], b.shape[1]
     if min(n, m) < 2:
         raise UsageError(f"energy distances need 2 draws or more of both; {n} and {m} came.")
-    middle = b.double().mean(1, keepdim=True)  # as it costs digits to be far from 0
-    a, b = ((each.double() - middle).unflatten(1, (-1, 1)).flatten(2) for each in (a, b))
-    between = 2 * _total(a, b) / (n * m)
-    within = _total(a, a) / (n * (n - 1)) + _total(b, b) / (m * (m - 1))
+    laws = max(1, VALUES // ((n + m) * max(1, a[0, 0].numel())))
+    pairs = zip(a.split(laws), b.split(laws), strict=True)
+    between, within = (
+        torch.cat(each) for each in zip(*(_means(*some) for some in pairs), strict=True)
+    )
     distance = between - within
     return Energy(distance, torch.where(between > ROUNDING, distance / between, 0.0))
+
+
+def _means(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean distances between draws of two laws, twice, and within both, `(B,)` each."""
+    n, m = a.shape[1], b.shape[1]
+    middle = b.double().mean(1, keepdim=True)  # as it costs digits to be far from 0
+    a, b = ((each.double() - middle).unflatten(1, (-1, 1)).flatten(2) for each in (a, b))
+    within = _total(a, a) / (n * (n - 1)) + _total(b, b) / (m * (m - 1))
+    return 2 * _total(a, b) / (n * m), within
 
 
 def _total(a: Tensor, b: Tensor) -> Tensor:
