@@ -59,7 +59,7 @@ def runs(tmp_path_factory) -> dict[str, Run]:
     for name in SIZES:
         recipe = get_recipe(f"{name}/compvae-tiny")
         made[name] = create(
-            replace(recipe, training=replace(recipe.training, steps=2, log_every=1)), root
+            replace(recipe, training=replace(recipe.training, steps=2, log_every=2)), root
         )
         list(made[name].train())
     return made

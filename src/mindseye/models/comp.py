@@ -44,6 +44,9 @@ LEAST = {True: 0.001, False: 0.005}
 """The smallest deviations of p, of curves and of pictures."""
 
 
+FAINT = 0.1
+"""How much smaller than usual the weights begin that say how a part differs from its kind."""
+
 LOUD = 4.0
 """What curves are divided by before they are read."""
 
@@ -120,6 +123,9 @@ class CompVAE(nn.Module):
         sizes = [seen + latent + said if paper else hidden, *[hidden] * own.blocks]
         self.blocks = nn.ModuleList(GraphBlock(*pair) for pair in pairwise(sizes))
         self.posterior_w = initialised(nn.Linear(hidden, 3 * self.part))
+        if not paper:
+            with torch.no_grad():
+                self.posterior_w.weight.mul_(FAINT)
 
     def p_w(self, y: Pieces, groups: Groups) -> PartNormals:
         """p(w_i|l_i) of all parts of a batch."""
@@ -165,7 +171,11 @@ class CompVAE(nn.Module):
         for block in self.blocks:
             h = block(h, groups)
         loc, log_scale, logits = self.posterior_w(h).float().chunk(3, -1)
-        return CorrelatedNormals(loc, soft_bounded(log_scale).exp(), logits, groups)
+        scale = soft_bounded(log_scale).exp()
+        if self.told is not None:  # what is known of a part is how it differs from its kind
+            prior = self.p_w(y, groups)
+            loc, scale = torch.addcmul(prior.mean, prior.stddev, loc), prior.stddev * scale
+        return CorrelatedNormals(loc, scale, logits, groups)
 
     @staticmethod
     def groups(y: Pieces) -> Groups:
