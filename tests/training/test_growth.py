@@ -248,7 +248,7 @@ def test_a_rollback_draws_other_batches_of_the_same_levels():
 
 
 def test_wholes_have_two_parts_at_first_and_one_more_from_time_to_time(tmp_path):
-    recipe = get_recipe("sines/compvae-tiny").with_settings({"log_every": "1"})
+    recipe = get_recipe("sines/compvae-tiny").with_settings({"log_every": "4"})
     dataset = data_of(recipe, "cpu", None)
     seen = []
 
