@@ -76,6 +76,9 @@ class CompVAE(nn.Module):
         q(z | x)      = N(mlp(encoder(x)))
         q({w_i} | x, z, {l_i}) = correlated N(graph(encoder(x), z, l_i + noise))
 
+    In `slim` networks the last are mean and deviation in units of p(w_i | l_i), and begin near it:
+    what is said of a part is learnt first, and then how it differs from its kind.
+
     Arguments:
         kit: What parts there are.
         shape: Channels, height and width of a whole; a curve has height 1.
