@@ -25,9 +25,9 @@ LAYERS = [
     {"objectives"},
     {"models"},
     {"distributions", "networks", "data"},
-    {"captions", "curves", "films", "labels", "pieces"},
+    {"captions", "curves", "films", "graphs", "labels", "pieces"},
     {"charts", "concepts", "parts", "sheets", "randomness", "wholefiles", "wordsheets"},
-    {"grammar", "groups", "pictures", "tensors", "typesetting"},
+    {"grammar", "groups", "pictures", "sparse", "tensors", "typesetting"},
     {"files", "kernels", "provenance"},
     {"errors", "streams", "version"},
 ]
