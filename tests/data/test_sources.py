@@ -1,11 +1,9 @@
 import gzip
 import hashlib
-import http.server
 import os
 import socket
 import struct
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from mindseye.data.sources import CHECKSUMS, Sources, digits, download_mnist, mn
 from mindseye.errors import DataError, UsageError
 
 IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
+ZIPPED = f"{IMAGES}.gz"
 REAL = os.environ.get("MINDSEYE_DATA")
 
 
@@ -200,48 +199,8 @@ def test_an_unknown_source_is_corrected():
 # Downloading
 
 
-class Mirror:
-    """A web server on this machine that holds some files and remembers what was asked for."""
-
-    def __init__(self, files):
-        asked = self.asked = []
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                name = self.path.rsplit("/", 1)[-1]
-                asked.append(name)
-                self.send_response(200 if name in files else 404)
-                self.send_header("Content-Length", str(len(files.get(name, b""))))
-                self.end_headers()
-                self.wfile.write(files.get(name, b""))
-
-            def log_message(self, format, *args):
-                pass
-
-        self.server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/mnist/"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-
-@pytest.fixture
-def mirror():
-    opened = []
-
-    def start(files):
-        opened.append(Mirror({f"{name}.gz": data for name, data in files.items()}))
-        return opened[-1]
-
-    yield start
-    for each in opened:
-        each.close()
-
-
 def zipped(contents):
-    return {name: gzip.compress(data) for name, data in contents.items()}
+    return {f"{name}.gz": gzip.compress(data) for name, data in contents.items()}
 
 
 def checksums(contents):
@@ -290,9 +249,9 @@ def test_dead_empty_and_damaged_mirrors_are_passed_over(tmp_path, mirror):
     ("change", "message"),
     [
         (lambda files: {}, "Not Found"),
-        (lambda files: {**files, IMAGES: files[LABELS]}, "the checksum differs"),
-        (lambda files: {**files, IMAGES: files[IMAGES][:-9]}, "What came is not a whole gzip"),
-        (lambda files: {**files, IMAGES: b"<html>"}, "What came is not a whole gzip"),
+        (lambda files: {**files, ZIPPED: files[f"{LABELS}.gz"]}, "the checksum differs"),
+        (lambda files: {**files, ZIPPED: files[ZIPPED][:-9]}, "What came is not a whole gzip"),
+        (lambda files: {**files, ZIPPED: b"<html>"}, "What came is not a whole gzip"),
     ],
 )
 def test_a_download_that_fails_leaves_nothing_and_says_why(tmp_path, mirror, change, message):

@@ -8,14 +8,11 @@ digits, Alpaydin and Kaynak, 1998).
 
 from __future__ import annotations
 
-import hashlib
-import http.client
 import math
 import os
 import struct
-import urllib.request
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate, pad
 
+from mindseye.data.fetching import Progress, fetched, sha256
 from mindseye.data.places import cache, places
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.files import explained, write_bytes
@@ -53,8 +51,6 @@ CHECKSUMS = {
     "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
 """The files of MNIST and the SHA-256 of each, uncompressed."""
-
-Progress = Callable[[str, int, int], None]
 
 
 class Sources(NamedTuple):
@@ -136,8 +132,11 @@ def download_mnist(
     folder = cache("mnist") if folder is None else Path(folder)
     for name, checksum in checksums.items():
         if not _whole(_path(folder, name), checksum):
-            data = _fetched(f"{name}.gz", checksum, mirrors, progress or _silent)
-            write_bytes(folder / f"{name}.gz", data)
+            file = f"{name}.gz"
+            data = fetched(
+                file, checksum, mirrors, limit=_MAX_BYTES, progress=progress, plain=_plain
+            )
+            write_bytes(folder / file, data)
     return folder
 
 
@@ -229,48 +228,15 @@ def _unzipped(data: bytes, name: str) -> bytes:
     return plain
 
 
-# Fetching them
+# What is there already, and what came
+
+
+def _plain(data: bytes) -> bytes:
+    return _unzipped(data, "What came")
 
 
 def _whole(path: Path | None, checksum: str) -> bool:
     try:
-        return path is not None and _sha256(_contents(path)) == checksum
+        return path is not None and sha256(_contents(path)) == checksum
     except DataError:
         return False
-
-
-def _fetched(name: str, checksum: str, mirrors: Sequence[str], progress: Progress) -> bytes:
-    """The file from the first mirror that has it whole."""
-    reasons = []
-    for mirror in mirrors:
-        url = f"{mirror.rstrip('/')}/{name}"
-        try:
-            data = b"".join(_chunks(url, name, progress))
-            if _sha256(_unzipped(data, "What came")) == checksum:
-                return data
-            reasons.append(f"{url}: the checksum differs")
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            reasons.append(f"{url}: {getattr(error, 'reason', error) or type(error).__name__}")
-    hint = "Check the network, or copy the file by hand and set MINDSEYE_DATA to its folder."
-    raise DataError(f"{name} could not be downloaded ({'; '.join(reasons)}).", hint)
-
-
-def _chunks(url: str, name: str, progress: Progress) -> Iterator[bytes]:
-    if not url.startswith(("https://", "http://")):
-        raise ValueError("not a web address")
-    with urllib.request.urlopen(url, timeout=30) as reply:  # noqa: S310  checked above
-        total, done = int(reply.headers.get("Content-Length") or 0), 0
-        while chunk := reply.read(1 << 16):
-            done += len(chunk)
-            if done > _MAX_BYTES:
-                raise ValueError(f"more than {_MAX_BYTES:,} bytes came")
-            progress(name, done, total)
-            yield chunk
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _silent(name: str, done: int, total: int) -> None:
-    """No progress is shown."""
