@@ -26,6 +26,7 @@ KINDS = {
     "uint8": "whole numbers 0 to 255",
     "integer": "whole numbers",
     "real": "real numbers",
+    "number": "numbers",
     "text": "texts",
 }
 AGAIN = "It may be truncated: fetch it again."
@@ -51,7 +52,7 @@ class Npz:
 
         Arguments:
             name: What it is called in the file.
-            kind: `uint8`, `integer` or `real` of any size, or `text`.
+            kind: `uint8`, `integer` or `real` of any size, `number` for either, or `text`.
             shape: How long it must be on each axis, `None` where any length will do.
         """
         with self._opened(name) as file:
@@ -133,7 +134,7 @@ class Npz:
 def _is(dtype: np.dtype, kind: str) -> bool:
     if kind == "uint8":
         return dtype == np.uint8
-    return dtype.kind in {"integer": "iu", "real": "f", "text": "U"}[kind]
+    return dtype.kind in {"integer": "iu", "real": "f", "number": "biuf", "text": "U"}[kind]
 
 
 def _plain(shape: tuple[int | str, ...]) -> str:
