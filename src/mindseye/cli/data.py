@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from mindseye.cli.options import DataFolder, Json, Marks, Seed
 from mindseye.cli.output import answer, bar, print_json, table
 from mindseye.cli.wholes import check_marks
-from mindseye.errors import UsageError, did_you_mean
+from mindseye.errors import UsageError, did_you_mean, listed
 
 __all__ = ["data"]
 
@@ -21,7 +22,9 @@ data = typer.Typer(
 
 @data.command()
 def get(
-    name: Annotated[str, typer.Argument(help="What to download: mnist.")] = "mnist",
+    name: Annotated[
+        str, typer.Argument(help="What to download: mnist, cora or citeseer.")
+    ] = "mnist",
     folder: Annotated[
         str | None, typer.Option(help="Where to; the user's cache if not given.")
     ] = None,
@@ -31,13 +34,16 @@ def get(
 
     \b
     mindseye data get mnist
+    mindseye data get cora
     """
+    from mindseye.data.planetoid import download_planetoid
     from mindseye.data.sources import download_mnist
 
-    if name != "mnist":
-        raise UsageError(
-            f"{name!r} cannot be downloaded; expected 'mnist'.", did_you_mean(name, ["mnist"])
-        )
+    graphs = {graph: partial(download_planetoid, graph) for graph in ("cora", "citeseer")}
+    downloads = {"mnist": download_mnist, **graphs}
+    if name not in downloads:
+        message = f"{name!r} cannot be downloaded; expected {listed(downloads)}."
+        raise UsageError(message, did_you_mean(name, downloads))
     with bar("downloading") as progress:
         tasks: dict[str, object] = {}
 
@@ -46,10 +52,10 @@ def get(
                 tasks[file] = progress.add_task(file, total=total or None)
             progress.update(tasks[file], completed=done)  # pyright: ignore[reportArgumentType]
 
-        where = download_mnist(folder, progress=follow)
+        where = downloads[name](folder, progress=follow)
     if json:
         return print_json({"folder": str(where)})
-    answer(f"MNIST is in {where}")
+    answer(f"{'MNIST' if name == 'mnist' else name.capitalize()} is in {where}")
 
 
 @data.command()
