@@ -1,6 +1,7 @@
 """Data that may be at hand, and places where none is."""
 
 import http.server
+import io
 import os
 import struct
 import threading
@@ -150,3 +151,23 @@ class Old:
 def old() -> Old:
     """Writes files as Python 2 did."""
     return Old()
+
+
+class Held:
+    """A path whose file is held in memory: writing thousands of files takes long."""
+
+    def __init__(self, data: bytes, name: str = "some.csv"):
+        self.data, self.name = data, name
+
+    def __str__(self) -> str:
+        return self.name
+
+    def open(self, mode: str = "r", encoding: str | None = None, newline: str | None = None):
+        raw = io.BytesIO(self.data)
+        return raw if mode == "rb" else io.TextIOWrapper(raw, encoding, newline=newline)
+
+
+@pytest.fixture(scope="session")
+def held() -> type[Held]:
+    """Makes files of bytes that are on no disk."""
+    return Held
