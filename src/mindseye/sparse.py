@@ -109,8 +109,10 @@ class Sparse:
 
     def to(self, device: torch.device | str) -> Sparse:
         """The same matrix on another device."""
-        moved = (part.to(device) for part in (self.starts, self.columns, self.values))
-        return Sparse(*moved, self.width)
+        starts, columns, values = (
+            part.to(device) for part in (self.starts, self.columns, self.values)
+        )
+        return Sparse(starts, columns, values, self.width)
 
     def transposed_product(self, dense: Tensor) -> Tensor:
         """The product of the transposed matrix with `(R, D)`, `(width, D)`."""

@@ -9,9 +9,11 @@ from mindseye.concepts import Vocabulary
 from mindseye.data.batch import ENDLESS, Batch, Dataset
 from mindseye.data.bsds import Bsds
 from mindseye.data.celeba import CelebA, CelebAWords
+from mindseye.data.cited import Citeseer, Cora
 from mindseye.data.clevr import Clevr
 from mindseye.data.dsprites import DSprites
 from mindseye.data.iclevr import IClevr
+from mindseye.data.linked import Linked
 from mindseye.data.loads import Loads
 from mindseye.data.mnist_2bit import Mnist2Bit
 from mindseye.data.mnist_a import MnistA
@@ -19,6 +21,7 @@ from mindseye.data.mnist_dynamic import Mnist
 from mindseye.data.mnist_static import MnistStatic
 from mindseye.data.omniglot import Omniglot
 from mindseye.data.one_object import OneObject
+from mindseye.data.own_graph import OwnGraph
 from mindseye.data.sines import Sines
 from mindseye.data.sites import Sites
 from mindseye.data.sources import Sources, digits, mnist, sources
@@ -32,11 +35,14 @@ __all__ = [
     "Bsds",
     "CelebA",
     "CelebAWords",
+    "Citeseer",
     "Clevr",
+    "Cora",
     "DSprites",
     "Data",
     "Dataset",
     "IClevr",
+    "Linked",
     "Loads",
     "Mnist",
     "Mnist2Bit",
@@ -44,6 +50,7 @@ __all__ = [
     "MnistStatic",
     "Omniglot",
     "OneObject",
+    "OwnGraph",
     "Sines",
     "Sites",
     "Sources",
@@ -71,6 +78,9 @@ DATASETS = {
     "sines": Sines,
     "sites": Sites,
     "loads": Loads,
+    "cora": Cora,
+    "citeseer": Citeseer,
+    "graph": OwnGraph,
 }
 
 
@@ -111,6 +121,21 @@ class Data:
     most: int = 0
     """The most parts of a whole, of a data set of wholes; 0 for its own."""
 
+    featureless: bool = False
+    """Whether the features of nodes are left out, of a graph."""
+
+    masked: float = 0.0
+    """The share of a graph's links that is hidden in a step, and asked about; 0 asks about all."""
+
+    fanout: int = 0
+    """How many neighbours a node hears in a step, of a large graph; 0 for the whole graph."""
+
+    nodes: int = 0
+    """How many nodes a graph of your own has, found when it is read."""
+
+    columns: int = 0
+    """How many features they have, or nodes where they have none; found likewise."""
+
     def __post_init__(self) -> None:
         if self.name not in DATASETS:
             raise UsageError(
@@ -130,6 +155,13 @@ class Data:
             raise UsageError(f"`labels={self.labels}` is negative; use 0 to go by `labelled`.")
         if self.most < 0:
             raise UsageError(f"`most={self.most}` is negative; use 0 for the data set's own.")
+        if not 0 <= self.masked < 1:
+            raise UsageError(
+                f"`masked={self.masked}` must be at least 0 and below 1.",
+                "It is the share of the training links that is asked about in every step.",
+            )
+        if self.fanout < 0:
+            raise UsageError(f"`fanout={self.fanout}` is negative; use 0 for the whole graph.")
         if self.side and not 4 <= self.side <= 1024:
             raise UsageError(f"`side={self.side}` must be between 4 and 1024; 0 for its own.")
 
@@ -139,14 +171,27 @@ class Data:
         return DATASETS[self.name].vocabulary
 
     @property
+    def is_graph(self) -> bool:
+        """Whether it is a graph, which has links and no pictures."""
+        return issubclass(DATASETS[self.name], Linked)
+
+    @property
     def shape(self) -> tuple[int, int, int]:
-        """Channels, height and width of its pictures."""
+        """Channels, height and width of its pictures; of a graph 1, nodes and features."""
         channels, height, width = DATASETS[self.name].shape
+        if self.is_graph:
+            nodes, columns = self.nodes or height, self.columns or width
+            return (channels, nodes, nodes if self.featureless else columns)
         return (channels, self.side or height, self.side or width)
 
     def resolved(self, folder: str | None = None) -> Data:
         """The same data with `auto` replaced by the source it means here."""
-        return replace(self, source=DATASETS[self.name].resolved(self.source, folder))
+        kind = DATASETS[self.name]
+        found = replace(self, source=kind.resolved(self.source, folder))
+        if kind is not OwnGraph or found.nodes:
+            return found
+        graph = kind.graph_at(found.source, folder)
+        return replace(found, nodes=graph.nodes, columns=graph.columns)
 
     def open(self, part: str = "train", *, seed: int = 0, folder: str | None = None) -> Dataset:
         """A part of the data set, its sources read from disk.
