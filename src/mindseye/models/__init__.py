@@ -5,6 +5,7 @@ from mindseye.models.deep import Ancestral, DeepVAE
 from mindseye.models.exact import LinearGaussian
 from mindseye.models.factor import FactorVAE
 from mindseye.models.flowing import Flowing
+from mindseye.models.graph import GraphVAE
 from mindseye.models.joint import JointVAE, frozen
 from mindseye.models.ladder import AncestralLadder, LadderVAE
 from mindseye.models.observer import Observer
@@ -23,6 +24,7 @@ __all__ = [
     "Described",
     "FactorVAE",
     "Flowing",
+    "GraphVAE",
     "JointVAE",
     "LadderVAE",
     "LinearGaussian",

@@ -26,6 +26,7 @@ from mindseye.objectives.scan import scan
 from mindseye.objectives.surgery import decomposed
 from mindseye.objectives.tcvae import tcvae, tcvae_mws
 from mindseye.objectives.telbo import semi_supervised, telbo, unimodal_bounds
+from mindseye.objectives.vgae import gae, vgae
 from mindseye.objectives.vlvae import vlvae_bound
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "factor",
     "fit_aggregate",
     "fit_true_posterior",
+    "gae",
     "get_objective",
     "hfvae",
     "hfvae_mws",
@@ -64,6 +66,7 @@ __all__ = [
     "telbo",
     "unimodal_bounds",
     "vae",
+    "vgae",
     "vlvae_bound",
     "words_elbo",
     "words_to_aggregate",
