@@ -20,11 +20,13 @@ __all__ = [
     "cloud_chart",
     "heat_chart",
     "heat_charts",
+    "linked_chart",
     "point_chart",
     "split_chart",
 ]
 
 GROUND, INK, FAINT = (255, 255, 255), (40, 40, 40), (205, 205, 205)
+THIN = (226, 226, 226)
 COLOURS = (
     (31, 119, 180),
     (214, 96, 30),
@@ -119,28 +121,51 @@ def cloud_chart(
     return _plane(groups, title, axes, radius=2)
 
 
+def linked_chart(
+    groups: Sequence[tuple[str, Sequence[Sequence[float]]]],
+    lines: Sequence[Sequence[Sequence[float]]],
+    title: str,
+) -> Image.Image:
+    """Clouds of points in a plane without axes, some of them joined by faint lines.
+
+    Arguments:
+        groups: Names, and the coordinates of all points of the name.
+        lines: Pairs of points.
+        title: The heading.
+    """
+    if not groups or not all(len(points) for _, points in groups):
+        raise UsageError("`groups` is empty; expected one or more, each with points.")
+    few = sum(len(points) for _, points in groups) < 200
+    return _plane(groups, title, ("", ""), 5 if few else 2, size=(980, 760), lines=lines)
+
+
 def _plane(
     groups: Sequence[tuple[str, Sequence[Sequence[float]]]],
     title: str,
     axes: tuple[str, str],
     radius: int,
+    size: tuple[int, int] = (760, 460),
+    lines: Sequence[Sequence[Sequence[float]]] = (),
 ) -> Image.Image:
-    """Points by groups, which are explained on the right."""
-    width, height = 760, 460
+    """Points by groups, which are explained on the right; with names, axes have numbers."""
+    width, height = size
     picture = Image.new("RGB", (width, height), GROUND)
     draw = ImageDraw.Draw(picture)
     across, down = zip(*(point for _, points in groups for point in points), strict=True)
     x, y = (_Scale(*_padded(values), log=False) for values in (across, down))
-    box = (LEFT, MARGIN, width - 190, height - BELOW)
+    left, below = (LEFT, BELOW) if any(axes) else (MARGIN, MARGIN)
+    box = (left, MARGIN, width - 190, height - below)
     draw.rectangle(box, outline=FAINT)
-    for tick in x.ticks():
+    for tick in x.ticks() if any(axes) else ():
         _tick(picture, draw, box, x, tick, across=True)
-    for tick in y.ticks():
+    for tick in y.ticks() if any(axes) else ():
         _tick(picture, draw, box, y, tick, across=False)
+    for line in lines:
+        draw.line([_placed(box, x, y, point) for point in line], fill=THIN)
     for i, (name, points) in enumerate(groups):
         colour = COLOURS[i % len(COLOURS)]
         for a, b in points:
-            at = (_between(box[0], box[2], x.part(a)), _between(box[3], box[1], y.part(b)))
+            at = _placed(box, x, y, (a, b))
             ends = [at[0] - radius, at[1] - radius, at[0] + radius, at[1] + radius]
             draw.ellipse(ends, fill=colour)
         row = MARGIN + 22 * i
@@ -148,6 +173,14 @@ def _plane(
         _write(picture, name, (box[2] + 30, row))
     _write(picture, axes[0], ((box[0] + box[2]) // 2 - 60, height - 26))
     return _stack(title, axes[1], [picture])
+
+
+def _placed(
+    box: tuple[int, int, int, int], x: _Scale, y: _Scale, point: Sequence[float]
+) -> tuple[int, int]:
+    """Where a point stands in a box."""
+    across, up = point
+    return _between(box[0], box[2], x.part(across)), _between(box[3], box[1], y.part(up))
 
 
 Heat = tuple[str, Sequence[Sequence[float]], Sequence[str], Sequence[str]]

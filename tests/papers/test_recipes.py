@@ -8,13 +8,16 @@ import pytest
 import torch
 
 from mindseye.data import DATASETS, Batch, Data, digits
+from mindseye.data.own_graph import OwnGraph
 from mindseye.data.wholes import Wholes
 from mindseye.errors import UsageError
+from mindseye.graphs import graph_of
 from mindseye.labels import Labels
 from mindseye.models import VAE, VLVAE, DeepVAE, Flowing, JointVAE, Observer
 from mindseye.objectives import OBJECTIVES
 from mindseye.papers import RECIPES, Model, Recipe, citations, get_recipe
 from mindseye.papers.documentation import documented
+from mindseye.sparse import Sparse
 from mindseye.training import Plan, Training
 
 TINY = [name for name in RECIPES if name.endswith("-tiny")]
@@ -36,9 +39,21 @@ def batch_of(recipe: Recipe, sources, step: int = 0) -> Batch:
         return replace(recipe.data, source="digits").open(part).batch(step, 8)
     if issubclass(DATASETS[recipe.data.name], Wholes):
         return recipe.data.open(part).batch(step, 8)
+    if recipe.data.is_graph:
+        options = {"masked": recipe.data.masked, "fanout": recipe.data.fanout}
+        return OwnGraph(graph_with(recipe.data.shape[2]), **options).batch(step, 8)
     noise = torch.rand(8, *recipe.data.shape, generator=torch.Generator().manual_seed(step))
     codes = torch.zeros(8, len(recipe.data.vocabulary), dtype=torch.int64)
     return Batch(noise.round(), Labels.full(codes))
+
+
+def graph_with(columns: int, nodes: int = 60):
+    """A graph whose nodes have so many features."""
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.arange(nodes).repeat_interleave(3)
+    words = torch.rand(nodes, columns, generator=generator).topk(3).indices.flatten()
+    features = Sparse.of(rows, words, (nodes, columns))
+    return graph_of(torch.randint(nodes, (200, 2), generator=generator), features=features)
 
 
 # Every recipe
@@ -60,7 +75,10 @@ def test_a_recipe_builds_its_model(name):
     kinds = {"observer": Observer, "joint": JointVAE, "vae": VAE, "deep": DeepVAE, "vlvae": VLVAE}
     kind = Flowing if recipe.model.flow else kinds.get(recipe.model.kind, torch.nn.Module)
     assert isinstance(model, kind)
-    assert model.shape == recipe.data.shape
+    if recipe.data.is_graph:
+        assert model.columns == recipe.data.shape[2]
+    else:
+        assert model.shape == recipe.data.shape
     assert all(p.is_meta for p in model.parameters())
 
 
@@ -85,7 +103,8 @@ def test_a_recipe_names_what_it_stands_on(name):
 
 def test_every_data_set_names_where_it_comes_from():
     for name in DATASETS:
-        recipe = replace(RECIPES["mnist-a/telbo"], data=Data(name))
+        base = RECIPES["cora/vgae" if Data(name).is_graph else "mnist-a/telbo"]
+        recipe = replace(base, data=Data(name))
         assert len(citations(recipe)) > 4  # the program, bound, networks, optimiser, and the data
 
 
@@ -117,9 +136,12 @@ def test_a_tiny_recipe_takes_a_step(name, sources):
     for stage in range(len(recipe.objectives)):
         model, bound = step_of(recipe, batch_of(recipe, sources, stage), stage=stage)
         rows = 4 if recipe.model.kind == "factor" else 8  # half a batch is the discriminator's
+        if recipe.data.is_graph:  # nodes, hidden links or those of a mini-batch
+            rows = len(bound.value)
         assert bound.value.shape == (rows,)
         assert bound.value.isfinite().all()
-        assert all(term.shape == (rows,) for term in bound.terms.values())
+        terms = {name: term for name, term in bound.terms.items() if name != "kl_qz_p"}
+        assert all(term.shape == (rows,) for term in terms.values())
         grads = [p.grad for p in model.parameters() if p.grad is not None]
         assert grads
         assert all(grad.isfinite().all() for grad in grads)

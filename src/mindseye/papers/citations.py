@@ -49,6 +49,30 @@ BIBTEX = {
   eprint = {1610.03454},
   archiveprefix = {arXiv}
 }""",
+    "kipf2016": """@misc{kipf2016,
+  title = {Variational Graph Auto-Encoders},
+  author = {Kipf, Thomas N. and Welling, Max},
+  year = {2016},
+  eprint = {1611.07308},
+  archiveprefix = {arXiv}
+}""",
+    "sen2008": """@article{sen2008,
+  title = {Collective Classification in Network Data},
+  author = {Sen, Prithviraj and Namata, Galileo and Bilgic, Mustafa and Getoor, Lise and
+            Gallagher, Brian and Eliassi-Rad, Tina},
+  journal = {AI Magazine},
+  volume = {29},
+  number = {3},
+  year = {2008}
+}""",
+    "zachary1977": """@article{zachary1977,
+  title = {An Information Flow Model for Conflict and Fission in Small Groups},
+  author = {Zachary, Wayne W.},
+  journal = {Journal of Anthropological Research},
+  volume = {33},
+  number = {4},
+  year = {1977}
+}""",
     "kingma2014": """@inproceedings{kingma2014,
   title = {Auto-Encoding Variational {Bayes}},
   author = {Kingma, Diederik P. and Welling, Max},
@@ -270,5 +294,8 @@ _DATA = {
     "sines": ["berger2020"],
     "sites": ["berger2020"],
     "loads": ["berger2020"],
+    "cora": ["sen2008"],
+    "citeseer": ["sen2008"],
+    "graph": ["zachary1977"],
 }
 """What every data set comes from."""

@@ -95,3 +95,18 @@ class Ledger:
 
     tiny_asked: Mapping[str, float] = field(default_factory=dict)
     """What the scorer is told about recipes of the size that is for tests."""
+
+    sizes: tuple[str, ...] = ("paper", "fast", "lean", "tiny")
+    """The sizes that its recipes have."""
+
+    seeds: int = 3
+    """How often every row is trained, unless another number is asked for."""
+
+    seeded: tuple[str, ...] = ("training.seed",)
+    """What a seed decides: fields of the recipes."""
+
+    standard_error: bool = False
+    """Whether ± is the standard error of the mean over seeds, instead of their deviation."""
+
+    hours: bool = True
+    """Whether it takes hours without a GPU."""

@@ -17,6 +17,7 @@ from mindseye.models import (
     DeepVAE,
     FactorVAE,
     Flowing,
+    GraphVAE,
     JointVAE,
     LadderVAE,
     Observer,
@@ -36,10 +37,10 @@ class Model:
     """Which networks, and how large."""
 
     kind: str = "joint"
-    """joint (words), vlvae (captions), comp (parts), vae, deep, ladder, factor, semi, observer."""
+    """joint (words), vlvae (captions), comp (parts), graph, vae, deep, ladder, factor, semi …"""
 
     networks: str = "paper"
-    """paper, slim, lean, dense …; residual or folded for captions; strong for an observer."""
+    """paper, slim, lean, dense …; residual or folded for captions; gcn or linear for graphs."""
 
     latent: int = 10
     """Size of the latent."""
@@ -102,7 +103,7 @@ class Model:
     @property
     def imagines(self) -> bool:
         """Whether it makes pictures."""
-        return self.kind != "observer"
+        return self.kind not in ("observer", "graph")
 
     def _expect(self, name: str, value: int, least: int) -> None:
         if not least <= value <= WIDEST:
@@ -148,6 +149,10 @@ def _comp(model: Model, kit: Any, shape: Shape) -> nn.Module:
     return CompVAE(kit, shape, model.latent, model.networks, model.width, model.hidden)
 
 
+def _graph(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
+    return GraphVAE(shape[2], model.latent, model.networks, model.width, model.hidden)
+
+
 def _semi(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
     return SemiVAE(vocabulary, shape, model.latent, model.networks, model.width, model.hidden)
 
@@ -156,6 +161,7 @@ KINDS: dict[str, Callable[[Model, Vocabulary, Shape], nn.Module]] = {
     "joint": _joint,
     "vlvae": _vlvae,
     "comp": _comp,
+    "graph": _graph,
     "vae": _vae,
     "deep": _deep,
     "ladder": _ladder,

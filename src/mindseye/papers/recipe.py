@@ -97,6 +97,7 @@ class Recipe:
                     f"this one is of `kind={self.model.kind!r}`.",
                     f"Such a model is trained by {listed(_objectives_of(self.model.kind))}.",
                 )
+        _check_graph(self.data, self.model)
         for stage in self.stages:
             if (stage.name in FITTED) != bool(self.model.flow):
                 raise UsageError(
@@ -207,7 +208,7 @@ FITTED = ("aggregate", "true-posterior")
 
 _LATER = (
     ("training", Training, ("cooling", "heat", "growth")),
-    ("data", Data, ("side", "most")),
+    ("data", Data, ("side", "most", "featureless", "masked", "fanout", "nodes", "columns")),
     ("model", Model, ("inference", "flow", "flow_hidden", "reads")),
 )
 """Fields that came after the first runs."""
@@ -254,6 +255,21 @@ def _bound(stage: Objective, given: Mapping[str, Any], model: nn.Module, batch: 
 def _warmed(stage: Objective) -> str | None:
     """The weight that the warm-up multiplies, if there is one."""
     return next((name for name in ("capacity", "beta") if name in stage.weights), None)
+
+
+def _check_graph(data: Data, model: Model) -> None:
+    """A graph and a model of graphs belong together, and what it reads can be asked."""
+    if data.is_graph != (model.kind == "graph"):
+        raise UsageError(
+            f"`data.name={data.name!r}` and `kind={model.kind!r}` do not go together: a graph has"
+            " links and no pictures.",
+            "Start from a recipe such as cora/vgae or mnist/vae.",
+        )
+    if model.networks == "linear" and not (data.masked or data.fanout):
+        raise UsageError(
+            "`networks='linear'` reads pairs one by one, and cannot be asked about all of them.",
+            "Hide links, data.masked=0.5, or take networks=gcn.",
+        )
 
 
 def _objectives_of(kind: str) -> list[str]:

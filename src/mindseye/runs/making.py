@@ -82,7 +82,7 @@ def trained(
         recipe.training,
         checkpoints=Checkpoints(folder / "checkpoints"),
         decayed=decayed(model),
-        compiled=compiled,
+        compiled=compiled and not recipe.data.is_graph,
         growth=_growth(recipe, dataset),
     )
     with closing(training):
@@ -119,7 +119,7 @@ def estimate(
         batches(trial, dataset),
         trial.training,
         decayed=decayed(model),
-        compiled=compiled,
+        compiled=compiled and not recipe.data.is_graph,
     )
     with closing(steps) as records:
         taken = (record for record in records if record.kind == "train")

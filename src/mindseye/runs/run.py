@@ -32,7 +32,9 @@ from mindseye.data import Batch, Data
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.figures import imagined_sheet
 from mindseye.files import explained, read_json, write_json
+from mindseye.graphsheets import plane_sheet
 from mindseye.imagine import Mind
+from mindseye.linking import Linker
 from mindseye.models import (
     VAE,
     Ancestral,
@@ -40,6 +42,7 @@ from mindseye.models import (
     CompVAE,
     DeepVAE,
     Described,
+    GraphVAE,
     LadderVAE,
     Observer,
     Patchwork,
@@ -114,15 +117,15 @@ class Run:
             for record in trained(self.recipe, model, dataset, self.path, compiled=compiled):
                 log.append(record)
                 if record.kind == "done":
-                    self.finish(model, device)
+                    self.finish(model, device, data)
                 yield record
 
-    def finish(self, model: nn.Module, device: torch.device | str) -> None:
+    def finish(self, model: nn.Module, device: torch.device | str, data: str | None = None) -> None:
         """Write the trained model, where it was trained, and what it imagines."""
         if not self.finished:
             write_json(self.path / "provenance.json", provenance(device))
         write_tensors(self.path / "weights.safetensors", model.state_dict())
-        self._draw_samples()
+        self._draw_samples(data)
 
     @property
     def provenance(self) -> dict[str, str]:
@@ -175,6 +178,11 @@ class Run:
                 f"{self.path} knows wholes by their parts, and no words.",
                 f'Try: mindseye compose {self.path} "{model.vocabulary.example}"',
             )
+        if isinstance(model, GraphVAE):
+            raise UsageError(
+                f"{self.path} knows the links of a graph, and no pictures.",
+                f"Try: mindseye links {self.path}",
+            )
         if isinstance(model, DeepVAE):
             model = Ancestral(model)
         if isinstance(model, LadderVAE):
@@ -203,6 +211,21 @@ class Run:
             )
         return Composer(model, self.name)
 
+    def linker(self, data: str | None = None, device: torch.device | str = "cpu") -> Linker:
+        """The verbs of a trained model of a graph.
+
+        Arguments:
+            data: A folder with the graph; where it was found in training by default.
+            device: Where to compute.
+        """
+        model = self.model()
+        if not isinstance(model, GraphVAE):
+            raise UsageError(
+                f"{self.path} knows nothing of links.", "Train a model that does: cora/vgae."
+            )
+        graph: Any = self.recipe.data.open("test", folder=data).to(device)
+        return Linker(model.to(device), graph, self.name)
+
     def observer(self, data: str = "") -> str | os.PathLike[str] | None:
         """Who judges its pictures: the package's observer of such pictures, or one beside it.
 
@@ -220,13 +243,15 @@ class Run:
                 return other.path
         return None
 
-    def _draw_samples(self) -> None:
-        """A sheet of what the finished model imagines when nothing is said, or of wholes."""
+    def _draw_samples(self, data: str | None) -> None:
+        """A sheet of what the finished model imagines when nothing is said, of wholes or nodes."""
         if "q_y" in self.recipe.fits:
             sheet = imagined_sheet(self.mind().imagined("", n=32))
         elif self.recipe.model.kind == "comp":
             real: Any = self.recipe.data.open("test")
             sheet = growing_sheet(self.composer(), real)
+        elif self.recipe.model.kind == "graph":
+            sheet = plane_sheet(self.linker(data), straight=True)
         else:
             return
         save_picture(self.path / "samples.png", sheet)

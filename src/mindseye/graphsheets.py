@@ -1,0 +1,58 @@
+"""Pictures of graphs: every node at its place in a plane, coloured by class, over the links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from mindseye.charts import Series, bar_chart, linked_chart
+from mindseye.graphs import Graph
+from mindseye.linking import Linker
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = ["degree_sheet", "plane_sheet"]
+
+SHOWN = 20_000
+"""The most links that are drawn."""
+
+
+def plane_sheet(
+    linker: Linker,
+    *,
+    straight: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Image:
+    """The latents of all nodes in a plane, with the links that the model was trained on.
+
+    Arguments:
+        linker: The model and its graph.
+        straight: Whether principal components are shown, and not who is near whom.
+        progress: Called with the steps that are done and those there are.
+    """
+    at = linker.plane(straight=straight, progress=progress)
+    links = linker.data.train.cpu()
+    if len(links) > SHOWN:
+        links = links[torch.linspace(0, len(links) - 1, SHOWN).long()]
+    way = "principal components" if straight else "near ones stay near"
+    title = f"{linker.name}: {linker.graph.nodes:,} nodes, {way}"
+    return linked_chart(_groups(linker.graph, at), at[links].tolist(), title)
+
+
+def degree_sheet(graph: Graph, title: str) -> Image:
+    """How many nodes have how many links."""
+    degrees = torch.bincount(graph.links.flatten(), minlength=graph.nodes)
+    counts = torch.bincount(degrees.clamp_max(30)).tolist()
+    return bar_chart([Series("links of a node, 30 and more at the end", counts)], title, "nodes")
+
+
+def _groups(graph: Graph, at: Tensor) -> list[tuple[str, list[list[float]]]]:
+    """Places by class; all nodes together where there are none."""
+    if graph.labels is None:
+        return [("nodes", at.tolist())]
+    each = [(name, at[graph.labels == i]) for i, name in enumerate(graph.classes)]
+    return [(name, places.tolist()) for name, places in each if len(places)]
