@@ -182,7 +182,9 @@ def said(page: str, name: str) -> bool:
     return re.search(rf"`{re.escape(name)}`", text(ROOT / page)) is not None
 
 
-FAMILIES = ("docs/papers.md", "docs/autoencoders.md", "docs/captions.md", "docs/parts.md")
+FAMILIES = tuple(
+    f"docs/{page}.md" for page in ("papers", "autoencoders", "captions", "parts", "graphs")
+)
 """Pages of models."""
 
 

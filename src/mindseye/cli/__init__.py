@@ -24,6 +24,7 @@ from mindseye.cli.evaluate import evaluate
 from mindseye.cli.experts import experts
 from mindseye.cli.export import export
 from mindseye.cli.imagine import imagine
+from mindseye.cli.links import links
 from mindseye.cli.list import list_
 from mindseye.cli.options import InOrder
 from mindseye.cli.plane import plane
@@ -52,6 +53,7 @@ for _command in (
     imagine,
     describe,
     compose,
+    links,
     studio,
     train,
     resume,

@@ -109,15 +109,25 @@ def preview(
     mindseye data preview sines --concept "3×f2, f7"
     mindseye data preview sites --marks
     """
-    from mindseye.data import Data
+    from mindseye.data import Data, Linked
     from mindseye.data.wholes import Wholes
     from mindseye.figures import real_sheet
+    from mindseye.graphsheets import degree_sheet
     from mindseye.pictures import save_picture
     from mindseye.wholesheets import real_wholes_sheet
 
     opened = Data(name, source=source).open(part, seed=seed, folder=folder)
     check_marks(opened.vocabulary, marks)
     path, title = Path(out or f"imagined/{name}-{part}-seed{seed}.png"), f"{name}, {part}"
+    if isinstance(opened, Linked):
+        if concept:
+            raise UsageError(f"nothing can be said of {name}, a graph.", "Leave out --concept.")
+        save_picture(path, degree_sheet(opened.graph, f"{name}: {opened.graph.nodes:,} nodes"))
+        facts = opened.graph.facts()
+        if json:
+            return print_json({"file": str(path), **facts})
+        answer(", ".join(f"{value:,} {fact}" for fact, value in facts.items()))
+        return answer(f"Wrote how many links nodes have to {path}")
     if isinstance(opened, Wholes):
         sheet = real_wholes_sheet(opened, concept, n, seed, title=title, marks=marks)
     else:

@@ -89,7 +89,8 @@ def evaluate(
     right, and its bound. A model of captions has the share of words that an observer sees in its
     pictures, bounds of log p(x|y), log p(x) and log p(y), and what they are made of. A model of
     parts has the parts that are there in its wholes, how far these are from real ones, its bound,
-    and what is left when a part is removed, by how many parts there are.
+    and what is left when a part is removed, by how many parts there are. A model of a graph has
+    AUC, AP and Hits@K of the links that were held out.
 
     \b
     mindseye evaluate mnist-a --protocol quick
@@ -101,6 +102,7 @@ def evaluate(
     mindseye evaluate runs/00014-mnist-dgm-conv-lean --part validation
     mindseye evaluate 17 --observer runs/00016-two-objects-observer-lean --pictures 500
     mindseye evaluate runs/00018-sines-compvae-lean --wholes 256 --markdown
+    mindseye evaluate runs/00019-cora-vgae
     """
     from mindseye.evaluation import get_protocol
     from mindseye.runs import find
@@ -133,6 +135,7 @@ def _measured_of(run: Run, disentanglement: bool, told: Collection[str]) -> str:
         "semi": "half-known descriptions",
         "vlvae": "captions",
         "comp": "parts",
+        "graph": "links",
     }
     usual = "a likelihood" if run.recipe.model.alone else "imagination"
     what = "disentanglement" if disentanglement else kinds.get(run.recipe.model.kind, usual)
@@ -202,6 +205,17 @@ def _parts(
     _tell(report, as_json, markdown)
 
 
+def _links(
+    run: Run, protocol: Protocol, told: Told, device: Any, data: str | None, *, as_json: bool
+) -> None:
+    from mindseye.evaluation.links import evaluate_links
+
+    how = dict(told)
+    markdown = how.pop("markdown", False)
+    report = _under_bar(evaluate_links, "measures", run, device=device, data=data, **how)
+    _tell(report, as_json, markdown)
+
+
 def _semi(
     run: Run, protocol: Protocol, told: Told, device: Any, data: str | None, *, as_json: bool
 ) -> None:
@@ -246,6 +260,7 @@ _MEASURES: dict[str, Callable[..., None]] = {
     "half-known descriptions": _semi,
     "captions": _captions,
     "parts": _parts,
+    "links": _links,
     "disentanglement": _disentanglement,
     "an observer": _observer,
 }
@@ -255,6 +270,7 @@ _OPTIONS = {
     "half-known descriptions": "pictures part seed",
     "captions": "pictures part seed observer",
     "parts": "wholes draws part seed markdown",
+    "links": "part seed markdown",
     "disentanglement": "pictures seed",
     "an observer": "",
 }

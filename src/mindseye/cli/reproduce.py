@@ -33,7 +33,8 @@ def reproduce(
         typer.Option(help="paper, fast, lean or tiny recipes; fast on a GPU, lean on a CPU."),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(help="Trainings of every row, with seeds 0, 1, …; 3 by default.")
+        int | None,
+        typer.Option(help="Trainings of every row, with seeds 0, 1, …; 3, or the table's own."),
     ] = None,
     rows: Annotated[
         str | None, typer.Option(help="Only these methods, such as telbo,jmvae.")
@@ -66,6 +67,7 @@ def reproduce(
     mindseye reproduce vedantam-4a --quick
     mindseye reproduce vedantam-4a --rows telbo,jmvae --seeds 5 --set steps=40000
     mindseye reproduce burda-mnist --rows vae-1,iwae-50
+    mindseye reproduce kipf-vgae
     """
     from mindseye.papers import get_table
 
@@ -75,15 +77,15 @@ def reproduce(
     make = _maker(
         chosen,
         builtin_observer=builtin_observer,
-        size=size or ("fast" if where.type == "cuda" and not quick else "lean"),
-        seeds=3 if seeds is None else seeds,
+        size=size or _usual_size(chosen, fast=where.type == "cuda" and not quick),
+        seeds=getattr(chosen, "seeds", 3) if seeds is None else seeds,
         quick=quick,
         rows=[] if rows is None else [name.strip() for name in rows.split(",")],
         settings=dict(setting(text) for text in set_ or []),
         data=data,
     )
     folder = Path(out or f"reproduced/{chosen.name}")
-    if where.type == "cpu" and not quick:
+    if where.type == "cpu" and not quick and getattr(chosen, "hours", True):
         note("Without a GPU this takes many hours; --quick takes ten minutes.")
     try:
         with _watching() as watch:
@@ -92,6 +94,12 @@ def reproduce(
         note("Interrupted. The same command goes on where it was.")
         raise typer.Exit(130) from None
     _finished(result, folder, as_json=json)
+
+
+def _usual_size(chosen: Table | Ledger, *, fast: bool) -> str:
+    """The size for a GPU or for a CPU; the paper's where a table has no other."""
+    wanted = "fast" if fast else "lean"
+    return wanted if wanted in getattr(chosen, "sizes", (wanted,)) else "paper"
 
 
 def _maker(

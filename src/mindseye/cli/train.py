@@ -61,6 +61,7 @@ def train(
     mindseye train mnist-a/jmvae-fast --set steps=20000 --device cuda
     mindseye train mnist-a/telbo-tiny --set data.source=digits
     mindseye train mnist/iwae-lean --start runs/00003-mnist-vae-lean
+    mindseye train graph/masked --data my-graph
     """
     from mindseye.papers import get_recipe
     from mindseye.runs import create, find
@@ -134,7 +135,7 @@ def _shown(run: Run, records: Iterator[Record], *, tensorboard: bool) -> Iterato
             if watch:
                 watch.add(record)
             if record.kind == "train":
-                speed = f"{record.examples_per_second:.0f} pictures/s"
+                speed = f"{record.examples_per_second:.0f} {_unit(run)}/s"
                 progress.update(task, description=f"bound {record.bound:.2f} nats, {speed}")
             if record.kind == "rollback":
                 note(record.note)
@@ -155,6 +156,15 @@ def _finished(run: Run, last: Record | None, *, as_json: bool) -> None:
     if run.recipe.model.kind == "comp":
         kit: Any = run.recipe.data.vocabulary
         answer(f'Try: mindseye compose {run.path} "{kit.example}"')
+    if run.recipe.model.kind == "graph":
+        answer(f"Try: mindseye evaluate {run.path}, mindseye links {run.path}")
+
+
+def _unit(run: Run) -> str:
+    """What a batch has so many of."""
+    if not run.recipe.data.is_graph:
+        return "pictures"
+    return "links" if run.recipe.data.fanout else "steps"
 
 
 def _dry_run(

@@ -16,7 +16,7 @@ from mindseye.evaluation.captions import JUDGES, CaptionReport, evaluate_caption
 from mindseye.metrics import bootstrap
 from mindseye.metrics.captions import words_right
 from mindseye.models import Observer
-from mindseye.papers import Recipe
+from mindseye.reproduction.ledger_plan import LedgerPlan
 from mindseye.runs import Run, load_observer
 
 __all__ = ["captions", "captions_limits", "observer_of"]
@@ -69,10 +69,10 @@ def captions(
 
 
 def captions_limits(
-    recipe: Recipe, asked: Mapping[str, float], device: torch.device | str, progress: Progress
+    plan: LedgerPlan, device: torch.device | str, data: str | None, progress: Progress
 ) -> dict[str, dict[str, Any]]:
     """What words drawn at random get right, of the eight that the observer is not told."""
-    sentence = recipe.data.vocabulary
+    sentence = plan.first.data.vocabulary
     if "relation" not in sentence.names:
         return {}
     places = zip(sentence.names, sentence.sizes, strict=True)

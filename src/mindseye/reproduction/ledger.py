@@ -158,11 +158,10 @@ class _Work:
 
     def _limits(self) -> list[dict[str, Any]]:
         return limits(
-            self.plan.ledger.scorer,
-            self.plan.recipes[self.plan.rows[0].family],
-            self.plan.asked,
+            self.plan,
             self.folder / "limits",
             device=self.device,
+            data=self.data,
             progress=self._progress("measuring the limits"),
         )
 
@@ -181,7 +180,7 @@ class _Work:
         for column in self.plan.ledger.columns:
             values = [score["values"].get(column.key) for score in self.found[row.family]]
             if all(value is not None for value in values):
-                ours[column.key] = _cell(values, seeds)
+                ours[column.key] = _cell(values, seeds, self.plan.ledger.standard_error)
                 ours[column.key] |= _interval(self.found[row.family], column.key)
         return {
             "family": row.family,
@@ -194,13 +193,15 @@ class _Work:
         return lambda done, total: self.watch(title, done, total)
 
 
-def _cell(values: Sequence[Any], seeds: Sequence[int]) -> dict[str, Any]:
+def _cell(values: Sequence[Any], seeds: Sequence[int], standard_error: bool) -> dict[str, Any]:
     """The mean over seeds and how far they are apart; layer by layer where there are several."""
     each = {str(seed): value for seed, value in zip(seeds, values, strict=True)}
     if isinstance(values[0], list):
         means = [mean(layer) for layer in zip(*values, strict=True)]
         return {"mean": means, "deviation": None, "seeds": each}
     deviation = stdev(values) if len(values) > 1 else None
+    if deviation is not None and standard_error:
+        deviation /= len(values) ** 0.5
     return {"mean": mean(values), "deviation": deviation, "seeds": each}
 
 

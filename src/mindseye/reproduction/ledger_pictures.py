@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from mindseye.charts import Series, bar_chart, cloud_chart, point_chart
 from mindseye.data import Batch
 from mindseye.data.bsds import seen
 from mindseye.explore import latents_of, recast
 from mindseye.files import read_json
+from mindseye.layouts import principal
 from mindseye.metrics.likelihood import ACTIVE
 from mindseye.reproduction import caption_pictures
 from mindseye.reproduction.disentanglement_pictures import information, traversed, votes
 from mindseye.reproduction.drawing import Picture
+from mindseye.reproduction.links import planes
 from mindseye.reproduction.review import of_digits, of_sprites, of_words
 from mindseye.runs import Run
 from mindseye.sheets import row_sheet
@@ -133,7 +134,7 @@ def _embedding(
     mind, batch = _mind(run, device), _held_out(run, data, n)
     attribute = mind.vocabulary.attributes[0]
     z = latents_of(mind, batch)[:, getattr(mind.model, "words", 0) :].double()
-    at, codes = _principal(z), batch.y.codes[:, 0]
+    at, codes = principal(z), batch.y.codes[:, 0]
     groups = [
         (f"{attribute.name} {value}", at[codes == i].tolist())
         for i, value in enumerate(attribute.values)
@@ -151,14 +152,6 @@ def _held_out(run: Run, data: str | None, n: int) -> Batch:
     """The first test pictures, as many as there are up to n."""
     dataset = run.recipe.data.open("test", folder=data)
     return dataset.examples(torch.arange(min(n, dataset.count)))
-
-
-def _principal(z: Tensor) -> Tensor:
-    """The two directions in which points `(N, D)` vary most, `(N, 2)`."""
-    centred = z - z.mean(0)
-    _, _, rows = torch.linalg.svd(centred, full_matrices=False)
-    signs = rows.gather(1, rows.abs().argmax(1, keepdim=True)).sign()
-    return centred @ (rows * signs)[:2].T
 
 
 def _mind(run: Run, device: torch.device | str) -> Any:
@@ -201,4 +194,5 @@ PAINTERS: dict[str, Painter] = {
     "traversals": traversed,
     "votes": votes,
     "information": information,
+    "planes of nodes": planes,
 }

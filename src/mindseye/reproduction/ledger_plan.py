@@ -29,10 +29,16 @@ class LedgerPlan:
 
     def recipe(self, row: Entry, seed: int) -> Recipe:
         """The recipe of one run."""
-        made = self.recipes[row.family].with_settings({"training.seed": str(seed)})
+        seeded = {name: str(seed) for name in self.ledger.seeded}
+        made = self.recipes[row.family].with_settings(seeded)
         if not row.after:
             return made
         return replace(made, start=self.recipe(self._row(row.after), seed).digest)
+
+    @property
+    def first(self) -> Recipe:
+        """The recipe of the first row."""
+        return self.recipes[self.rows[0].family]
 
     def asked_of(self, row: Entry) -> Mapping[str, float]:
         """What the scorer is told of a row."""
@@ -52,6 +58,7 @@ class LedgerPlan:
             "size": self.size,
             "quick": self.quick,
             "seeds": list(self.seeds),
+            "spread": "standard error" if self.ledger.standard_error else "standard deviation",
             "asked": dict(self.asked),
             "columns": [asdict(column) for column in self.ledger.columns],
         }
@@ -78,7 +85,11 @@ def make_ledger_plan(
         settings: Changes to the recipe of every row, as text.
         data: The folder with the data.
     """
-    checked(size, seeds, settings or {})
+    checked(size, seeds, settings or {}, ledger.seeded)
+    if size not in ledger.sizes:
+        raise UsageError(
+            f"`size={size!r}` is not one of {ledger.name}'s; expected {listed(ledger.sizes)}."
+        )
     chosen = _chosen(ledger, rows or (ledger.quick_rows if quick else ()))
     changes = {**(ledger.quick_settings if quick else {}), **(settings or {})}
     return LedgerPlan(

@@ -13,7 +13,7 @@ __all__ = ["ledger_sections"]
 def ledger_sections(result: dict[str, Any]) -> Iterator[Section]:
     """Results first, then the runs they are of."""
     asked = ", ".join(f"{name} {value:g}" for name, value in result["asked"].items())
-    text = f"{result['about']} Asked for: {asked}, where 0 is all there are. {_SPREAD}"
+    text = f"{result['about']} Asked for: {asked}, where 0 is all there are. {_spread(result)}"
     parts: dict[str, list[dict[str, Any]]] = {}
     for column in result["columns"]:
         parts.setdefault(column.get("group") or "Results", []).append(column)
@@ -23,10 +23,15 @@ def ledger_sections(result: dict[str, Any]) -> Iterator[Section]:
     yield Section("Runs", _RUNS, _runs(result), words=3)
 
 
-_SPREAD = (
-    "Ours are means over training seeds, ± their standard deviation; a row without it has one seed,"
-    " and in brackets then stands the 95 % interval over pictures, where there is one."
-)
+def _spread(result: dict[str, Any]) -> str:
+    """What ± means."""
+    spread = result.get("spread", "standard deviation")
+    return (
+        f"Ours are means over training seeds, ± their {spread}; a row without it has one seed,"
+        " and in brackets then stands the 95 % interval over pictures, where there is one."
+    )
+
+
 _RUNS = (
     "Rollbacks are returns to a good state after numbers ran away; seconds of training are a run's "
     "share of the time where several were trained together. Every run is its last step: none is "

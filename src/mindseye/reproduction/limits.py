@@ -15,41 +15,42 @@ from typing import Any
 import torch
 
 from mindseye.files import read_json, write_json
-from mindseye.papers import Recipe
 from mindseye.reproduction.captions import captions_limits
 from mindseye.reproduction.disentanglement import disentanglement_limits
+from mindseye.reproduction.ledger_plan import LedgerPlan
+from mindseye.reproduction.links import links_limits
 
 __all__ = ["LIMITS", "limits"]
 
 Progress = Callable[[int, int], None]
-Limits = Callable[
-    [Recipe, Mapping[str, float], torch.device | str, Progress], dict[str, dict[str, Any]]
-]
-"""From a recipe of the table, what is asked and the device to numbers, by label and column."""
+Limits = Callable[[LedgerPlan, torch.device | str, str | None, Progress], dict[str, dict[str, Any]]]
+"""From a plan, the device and the data to numbers, by label and column."""
 
 LIMITS: dict[str, Limits] = {
     "captions": captions_limits,
     "disentanglement": disentanglement_limits,
+    "links": links_limits,
 }
 """By scorer; one that is not here has no such rows."""
 
 
 def limits(
-    scorer: str,
-    recipe: Recipe,
-    asked: Mapping[str, float],
+    plan: LedgerPlan,
     folder: Path,
     *,
     device: torch.device | str,
+    data: str | None,
     progress: Progress,
 ) -> list[dict[str, Any]]:
     """The rows of a scorer's limits, from their file or measured and written there."""
+    scorer = plan.ledger.scorer
     if scorer not in LIMITS:
         return []
-    told = json.dumps([scorer, dict(asked), recipe.data.name], sort_keys=True)
+    names = sorted({recipe.data.name for recipe in plan.recipes.values()})
+    told = json.dumps([scorer, dict(plan.asked), names, plan.seeds], sort_keys=True)
     path = folder / f"{scorer}-{hashlib.sha256(told.encode()).hexdigest()[:12]}.json"
     if not path.is_file():
-        write_json(path, LIMITS[scorer](recipe, asked, device, progress))
+        write_json(path, LIMITS[scorer](plan, device, data, progress))
     return [_row(label, values) for label, values in read_json(path).items()]
 
 

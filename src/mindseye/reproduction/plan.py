@@ -131,7 +131,9 @@ def make_plan(
     )
 
 
-def checked(size: str, seeds: int, settings: Mapping[str, str]) -> None:
+def checked(
+    size: str, seeds: int, settings: Mapping[str, str], seeded: Sequence[str] = ("training.seed",)
+) -> None:
     """Refuse a size that is not known, no seeds, and settings that are not the caller's."""
     if size not in SIZES:
         raise UsageError(
@@ -139,8 +141,12 @@ def checked(size: str, seeds: int, settings: Mapping[str, str]) -> None:
         )
     if seeds < 1:
         raise UsageError(f"`seeds={seeds}` is too few; expected 1 or more.")
-    if {"seed", "training.seed"} & set(settings):
-        raise UsageError("`seed` cannot be set: every row is trained with seeds 0, 1, …")
+    for name in seeded:
+        if {name, name.rpartition(".")[2]} & set(settings):
+            raise UsageError(
+                f"`{name.rpartition('.')[2]}` cannot be set: every row is trained with seeds"
+                " 0, 1, …"
+            )
 
 
 def _rows(table: Table, families: Sequence[str]) -> tuple[Row, ...]:

@@ -16,6 +16,7 @@ from mindseye.evaluation.semi import evaluate_semi
 from mindseye.files import read_json, write_json
 from mindseye.reproduction.captions import captions
 from mindseye.reproduction.disentanglement import disentanglement
+from mindseye.reproduction.links import links
 from mindseye.reproduction.review import review
 from mindseye.runs import Run
 
@@ -105,5 +106,6 @@ SCORERS: dict[str, Scorer] = {
     "accuracy": _accuracy,
     "captions": captions,
     "disentanglement": disentanglement,
+    "links": links,
     "review": review,
 }
