@@ -10,6 +10,7 @@ from torch import Tensor
 
 from mindseye.charts import Series, bar_chart, linked_chart
 from mindseye.graphs import Graph
+from mindseye.layouts import MOST
 from mindseye.linking import Linker
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["degree_sheet", "plane_sheet"]
 
 SHOWN = 20_000
-"""The most links that are drawn."""
+"""The most nodes, and the most links, that are drawn."""
 
 
 def plane_sheet(
@@ -34,13 +35,16 @@ def plane_sheet(
         straight: Whether principal components are shown, and not who is near whom.
         progress: Called with the steps that are done and those there are.
     """
-    at = linker.plane(straight=straight, progress=progress)
+    nodes, at = linker.graph.nodes, linker.plane(straight=straight, progress=progress)
+    shown = torch.zeros(nodes, dtype=torch.bool)
+    shown[_some(nodes)] = True
     links = linker.data.train.cpu()
-    if len(links) > SHOWN:
-        links = links[torch.linspace(0, len(links) - 1, SHOWN).long()]
-    way = "principal components" if straight else "near ones stay near"
-    title = f"{linker.name}: {linker.graph.nodes:,} nodes, {way}"
-    return linked_chart(_groups(linker.graph, at), at[links].tolist(), title)
+    links = links[shown[links].all(1)]
+    way = "principal components" if straight or nodes > MOST else "near ones stay near"
+    few = f", {SHOWN:,} of them drawn" if nodes > SHOWN else ""
+    title = f"{linker.name}: {nodes:,} nodes{few}, {way}"
+    groups = _groups(linker.graph, at, shown)
+    return linked_chart(groups, at[links[_some(len(links))]].tolist(), title)
 
 
 def degree_sheet(graph: Graph, title: str) -> Image:
@@ -50,9 +54,14 @@ def degree_sheet(graph: Graph, title: str) -> Image:
     return bar_chart([Series("links of a node, 30 and more at the end", counts)], title, "nodes")
 
 
-def _groups(graph: Graph, at: Tensor) -> list[tuple[str, list[list[float]]]]:
+def _some(count: int) -> Tensor:
+    """Places of up to `SHOWN` of so many, evenly apart."""
+    return torch.linspace(0, count - 1, min(count, SHOWN)).long()
+
+
+def _groups(graph: Graph, at: Tensor, shown: Tensor) -> list[tuple[str, list[list[float]]]]:
     """Places by class; all nodes together where there are none."""
     if graph.labels is None:
-        return [("nodes", at.tolist())]
-    each = [(name, at[graph.labels == i]) for i, name in enumerate(graph.classes)]
+        return [("nodes", at[shown].tolist())]
+    each = [(name, at[shown & (graph.labels == i)]) for i, name in enumerate(graph.classes)]
     return [(name, places.tolist()) for name, places in each if len(places)]

@@ -7,7 +7,7 @@ Recipes `GRAPH/MODEL[-tiny]` for the graphs `cora`, `citeseer` and `graph`, your
 | `gae`    | the auto-encoder: two graph convolutions, 32 and 16 wide, inner products          |
 | `vgae`   | the same with a posterior and a prior                                             |
 | `masked` | ours: half of the links are hidden in every step, and it is asked about these     |
-| `large`  | the same in mini-batches of links and ten neighbours a node, for large graphs     |
+| `large`  | the same in mini-batches of links and five neighbours a node, for large graphs    |
 
 The first two are as in the authors' code: Adam with a rate of 0.01, 200 steps over the whole graph
 and all its pairs, no dropout. `--set featureless=true` leaves the features out.
@@ -75,8 +75,8 @@ METHODS = {
         replace(_LINEAR, latent=32, hidden=32),
         "vgae",
         {"beta": 1.0},
-        replace(_MASKED, steps=2000, batch_size=4096, log_every=50, checkpoint_every=500),
-        {"masked": 0.5, "fanout": 10},
+        replace(_MASKED, steps=2000, batch_size=1024, log_every=50, checkpoint_every=500),
+        {"masked": 0.5, "fanout": 5},
     ),
 }
 """The models, by what a recipe calls them."""
