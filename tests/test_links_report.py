@@ -101,7 +101,7 @@ def run(tmp_path_factory):
 
 def test_a_run_is_measured_and_its_report_is_kept(run):
     report = evaluate_links(run, part="validation")
-    kept = json.loads((run.path / "links.json").read_text())
+    kept = json.loads((run.path / "links-validation.json").read_text())
     assert kept["scores"]["auc"]["mean"] == report.scores["auc"].mean
     assert kept["part"] == "validation"
     assert kept["chance"] == {"auc": 0.5, "ap": 0.5}

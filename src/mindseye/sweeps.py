@@ -20,6 +20,7 @@ import torch
 
 from mindseye.errors import DataError, NumericError, UsageError
 from mindseye.evaluation import Protocol, evaluate_run, evaluated, scores_of
+from mindseye.evaluation.links import evaluate_links, links_scores
 from mindseye.files import explained
 from mindseye.papers import Recipe
 from mindseye.papers.recipe import Refit
@@ -123,17 +124,23 @@ def sweep(
 
 def scored(
     runs: Collection[Run],
-    protocol: Protocol,
+    protocol: Protocol | None,
     *,
     observer: str | None = None,
     device: torch.device | str = "cpu",
     data: str | None = None,
 ) -> Generator[Run]:
-    """Score the finished runs, those that have no such scores yet; each, once it has."""
+    """Score the finished runs, those that have no such scores yet; each, once it has.
+
+    Runs of a graph need no protocol: their validation links are measured.
+    """
     for run in dict.fromkeys(runs):
         if not run.finished:
             continue
-        if not evaluated(run, protocol, observer):
+        if protocol is None:
+            if not links_scores(run, "validation"):
+                evaluate_links(run, part="validation", device=device, data=data)
+        elif not evaluated(run, protocol, observer):
             evaluate_run(run, protocol, observer=observer, device=device, data=data)
         yield run
 
@@ -204,7 +211,7 @@ def summary(run: Run) -> dict[str, Any]:
         "terms": last.get("terms", {}),
         "seconds": round(run.seconds, 1),
         "rollbacks": rollbacks_of(run),
-        "scores": scores_of(run),
+        "scores": scores_of(run) or links_scores(run, "validation"),
         "state": "finished" if run.finished else "unfinished",
     }
 

@@ -133,3 +133,11 @@ def nowhere(tmp_path, monkeypatch):
 def test_an_unknown_node_of_a_file_is_named_with_its_line(mindseye, folder):
     ring = write_ring(folder / "ring", extra="n3,n400\n")
     refused(mindseye("train", "graph/vgae-tiny", "--data", ring), "n400", "line 42")
+
+
+def test_a_sweep_scores_validation_links(mindseye):
+    call = ("sweep", "graph/vgae-tiny", "--over", "beta=1,5", "--score", "links", "--json")
+    runs = told(mindseye(*call))["runs"]
+    assert [run["settings"] for run in runs] == [{"beta": "1"}, {"beta": "5"}]
+    assert all(0 <= run["scores"]["auc"] <= 100 for run in runs)
+    refused(mindseye("sweep", "graph/vgae-tiny", "--over", "beta=1", "--score", "quick"), "links")

@@ -46,7 +46,9 @@ def sweep(
     ] = None,
     score: Annotated[
         str | None,
-        typer.Option(help="Score every run on the validation part: paper, ours or quick."),
+        typer.Option(
+            help="Score every run on the validation part: paper, ours or quick; links of a graph."
+        ),
     ] = None,
     observer: ObserverName = None,
     runs: Runs = "runs",
@@ -69,14 +71,21 @@ def sweep(
     mindseye sweep mnist-a/telbo-fast --over seed=0..4 --device cuda
     mindseye sweep mnist-a/telbo-fast --over lam=1,10,50 --over gamma=1,50 --score quick
     mindseye sweep mnist-a/jmvae-tiny --over alpha=0.1,1 --set data.source=digits --dry-run
+    mindseye sweep cora/masked --over beta=0.3,1,3 --over split_seed=0..3 --score links
     """
     from mindseye import sweeps
     from mindseye.evaluation import get_protocol
     from mindseye.papers import get_recipe
     from mindseye.provenance import provenance
 
-    protocol = replace(get_protocol(score), part="validation") if score else None
     base, settings = get_recipe(recipe), _settings(over or [])
+    if score and (score == "links") != base.data.is_graph:
+        raise UsageError(
+            f"`--score {score}` does not fit {recipe}.",
+            "Links are scored of graphs: --score links; of pictures paper, ours or quick.",
+        )
+    asked = score and score != "links"
+    protocol = replace(get_protocol(score), part="validation") if score and asked else None
     fixed = dict(setting(text) for text in set_ or [])
     _check(settings, fixed, yes=yes)
     if protocol and base.model.kind == "comp":
@@ -96,7 +105,7 @@ def sweep(
     records = sweeps.sweep(recipes, runs, where, data, compiled=compiled)
     group = sweeps.runs_of(recipes, runs)
     tally = _follow(group, records)
-    if protocol:
+    if score:
         _score(group, sweeps.scored(group, protocol, observer=observer, device=where, data=data))
     facts = {"recipe": recipe, "settings": fixed, "protocol": protocol and asdict(protocol)}
     _finished(points, group, facts | {"provenance": provenance(where)}, as_json=json)

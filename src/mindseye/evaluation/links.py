@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from torch import Tensor
 from mindseye.data.linked import Linked
 from mindseye.data.surroundings import Neighbours
 from mindseye.errors import UsageError
-from mindseye.files import write_json
+from mindseye.files import read_json, write_json
 from mindseye.graphs import Pairs
 from mindseye.metrics import Estimate
 from mindseye.metrics.links import average_precision, hits, resampled, roc_auc
@@ -26,7 +27,14 @@ from mindseye.provenance import provenance
 from mindseye.runs import BUILTIN, Run
 from mindseye.sparse import Sparse
 
-__all__ = ["MEASURES", "LinksReport", "evaluate_links", "heuristics", "links_report"]
+__all__ = [
+    "MEASURES",
+    "LinksReport",
+    "evaluate_links",
+    "heuristics",
+    "links_report",
+    "links_scores",
+]
 
 Progress = Callable[[int, int], None]
 
@@ -104,7 +112,7 @@ def evaluate_links(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> LinksReport:
-    """Measure a run, and keep the report beside its weights as `links.json`.
+    """Measure a run, and keep the report beside its weights: `links.json`, by part.
 
     Arguments:
         run: A run of a model of a graph.
@@ -125,8 +133,20 @@ def evaluate_links(
     if run.path.parent != BUILTIN:
         seconds = round(time.perf_counter() - started, 2)
         facts = {"seconds": seconds, "provenance": provenance(device)}
-        write_json(run.path / "links.json", report.to_json() | facts)
+        write_json(_kept(run, part), report.to_json() | facts)
     return report
+
+
+def links_scores(run: Run, part: str = "test") -> dict[str, float]:
+    """Percent by measure of a run that has been measured; nothing where it has not."""
+    file = _kept(run, part)
+    scores = read_json(file)["scores"] if file.is_file() else {}
+    return {name: 100 * found["mean"] for name, found in scores.items()}
+
+
+def _kept(run: Run, part: str) -> Path:
+    """Where the report of a part is kept."""
+    return run.path / ("links.json" if part == "test" else f"links-{part}.json")
 
 
 @torch.no_grad()
