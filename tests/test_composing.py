@@ -233,6 +233,82 @@ def test_parts_may_be_given_as_such(composer, text, more):
     assert_same(composer.removed(after, part), before)
 
 
+# Moving
+
+
+def own(composer: Composer, made: Composition) -> dict[tuple[Part, int], Tensor]:
+    """How many deviations the latents of parts are from what is expected of them."""
+    y = encode_parts([made.parts])
+    with torch.no_grad():
+        p_w = composer.model.p_w(y, composer.model.groups(y))
+    apart = (made.w - p_w.mean) / p_w.stddev
+    return {(part, 0): apart[:, i] for i, part in enumerate(made.parts)}
+
+
+@pytest.fixture(scope="module")
+def pictures() -> Composer:
+    return make(Sites)
+
+
+SITES = "red@0.2,-0.5; red@-0.4,0; blue@0.6,0.1"
+
+
+def test_a_part_that_moves_takes_what_it_has_of_its_own_with_it(pictures):
+    before = pictures.composed(SITES, 3, SEED)
+    after = pictures.moved(before, "red@0.2,-0.5", -0.9, 0.7)  # now it is the first of its colour
+    assert after.parts == before.parts.moved("red@0.2,-0.5", -0.9, 0.7)
+    old, new = own(pictures, before), own(pictures, after)
+    went, came = (Part("red", place) for place in ((0.2, -0.5), (-0.9, 0.7)))
+    assert_close(new[came, 0], old[went, 0], rtol=0, atol=1e-4)
+    rest = latents(before).keys() - {(went, 0)}
+    assert all(torch.equal(latents(after)[part], latents(before)[part]) for part in rest)
+    assert torch.equal(after.noise, before.noise)
+    assert (after.means - before.means).abs().max() > 1e-4
+
+
+def test_a_part_that_moves_there_and_back_is_where_it_was(pictures):
+    before = pictures.composed(SITES, 2, SEED)
+    there = pictures.moved(before, "blue@0.6,0.1", -0.6, 0.1)
+    back = pictures.moved(there, "blue@-0.6,0.1", 0.6, 0.1)
+    assert back.parts == before.parts
+    assert_close(back.means, before.means, rtol=0, atol=1e-5)
+
+
+def test_the_only_part_can_be_moved(pictures):
+    after = pictures.moved(pictures.composed("red@0,0", 2), "red@0,0", 0.5, 0.25)
+    assert str(after.parts) == "red@0.5,0.25"
+
+
+@pytest.mark.parametrize(
+    ("part", "place", "message"),
+    [
+        ("red@0,0", (0.5, 0.5), r"`red@0,0` cannot be taken away"),
+        ("red@0.2,-0.5", (1.5, 0.0), r"`x` of `red` \(=1.5\) must be a number from -1 to 1"),
+        ("red@0.2,-0.5", (0.5,), "`red` has a place of length 1; expected 2"),
+    ],
+)
+def test_what_cannot_be_moved_says_why(pictures, part, place, message):
+    with pytest.raises(UsageError, match=message):
+        pictures.moved(pictures.composed(SITES), part, *place)
+
+
+def test_parts_without_places_stay_where_they_are(curves):
+    with pytest.raises(UsageError, match="`f2` has a place; parts have none here"):
+        curves.moved(curves.composed("f2, f7"), "f2", 0.5)
+
+
+# Means
+
+
+def test_the_spread_is_the_mean_and_the_deviation_of_wholes(curves):
+    made = curves.composed("f2, f7", 5, SEED)
+    mean, deviation = made.spread()
+    assert_close(mean, made.means.mean(0))
+    assert_close(deviation.square(), (made.means - mean).square().mean(0), rtol=0, atol=1e-6)
+    _, none = curves.composed("f2, f7", 1, SEED).spread()
+    assert none.abs().max() == 0
+
+
 # Taking apart
 
 

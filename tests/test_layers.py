@@ -19,7 +19,7 @@ LAYERS = [
     {"evaluation", "exports"},
     {"runs"},
     {"figures", "graphsheets", "papers", "wholesheets"},
-    {"explore", "holes"},
+    {"explore", "generating", "holes"},
     {"composing", "imagine", "linking", "metrics", "training"},
     {"reading"},
     {"objectives"},

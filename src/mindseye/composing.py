@@ -1,9 +1,10 @@
-r"""What can be done with wholes and their parts: compose, take apart, add, remove, replace.
+r"""What can be done with wholes and their parts: compose, take apart, add, remove, replace, move.
 
 A composition is a number of wholes of the same parts, with the latents behind them: $w_i$ for every
 part, and the noise $\varepsilon$ that $z$ is made of, $z = \mu(\tilde w) + \sigma(\tilde w)\,
-\varepsilon$. When a part comes or goes, all other $w_i$ and $\varepsilon$ stay as they are, and the
-whole is written anew.
+\varepsilon$. When a part comes, goes or moves, all other $w_i$ and $\varepsilon$ stay as they are,
+and the whole is written anew. A generator of wholes has the same verbs (`generating`): whoever
+makes wholes of parts is a `Maker`.
 
 The noise of a part depends on the seed, on what the part is and on how many like it stand before
 it. So "f2, f7" and "f2, f7, f3" have the same f2 and the same f7, and parts in another order are
@@ -18,6 +19,7 @@ References:
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,13 +27,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from mindseye.distributions.correlated import PartNormals
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.models.comp import CompVAE
 from mindseye.parts import Kit, Part, Parts
 from mindseye.pieces import Pieces, encode_parts
 from mindseye.randomness import keys, normals
 
-__all__ = ["STATISTICS", "Composer", "Composition"]
+__all__ = ["STATISTICS", "Composer", "Composition", "Maker"]
 
 STATISTICS: dict[str, Callable[[Tensor], Tensor]] = {
     "max": lambda x: x.amax(1),
@@ -51,13 +54,13 @@ TRIES = 64
 
 @dataclass(frozen=True)
 class Composition:
-    """Wholes of the same parts, and the latents behind them."""
+    """Wholes of the same parts, and the latents behind them: of a generator, its numbers."""
 
     parts: Parts
     w: Tensor
     """A latent for every part in its canonical order, `(n, K, D)`."""
     noise: Tensor
-    """What z is made of, `(n, Z)`."""
+    """What z is made of, `(n, Z)`; of a generator, what the parts of a whole share."""
     means: Tensor
     """The expected wholes, `(n, C, H, W)`."""
     deviations: Tensor
@@ -66,6 +69,11 @@ class Composition:
     def __len__(self) -> int:
         return len(self.w)
 
+    def spread(self) -> tuple[Tensor, Tensor]:
+        """The mean of all wholes, and how far they are from it in every value, `(C, H, W)` each."""
+        deviation, mean = torch.std_mean(self.means, 0, correction=0)
+        return mean, deviation
+
     def draws(self, seed: int = 0) -> Tensor:
         """Wholes with the noise of their values, `(n, C, H, W)`."""
         key = keys(seed, torch.arange(len(self), device=self.w.device), "values")
@@ -73,7 +81,114 @@ class Composition:
         return self.means + self.deviations * noise
 
 
-class Composer:
+class Maker(ABC):
+    """Whoever makes wholes of parts: a model, or the generator that it has learnt from."""
+
+    @property
+    @abstractmethod
+    def vocabulary(self) -> Kit:
+        """What parts there are."""
+
+    @torch.no_grad()
+    def composed(self, parts: str | Parts, n: int = 1, seed: int = 0) -> Composition:
+        """Wholes of some parts, all that is not said drawn.
+
+        Arguments:
+            parts: What they are made of.
+            n: How many.
+            seed: Chooses the noise; whole i of a seed is the same however many there are.
+        """
+        parts = self._meant(parts, n)
+        drawn = [self._drawn(part, like, n, seed) for part, like in _occurrences(parts)]
+        return self._written(parts, torch.stack(drawn, 1), self._noise(n, seed))
+
+    @torch.no_grad()
+    def added(self, before: Composition, part: str | Part, seed: int = 0) -> Composition:
+        """The same wholes with one more part, everything else as it was."""
+        (new,) = self._one(part)
+        like = before.parts.count(new)
+        drawn = self._drawn(new, like, len(before), seed)
+        return self._joined(before.parts, before.w, before.noise, new, drawn)
+
+    @torch.no_grad()
+    def removed(self, before: Composition, part: str | Part) -> Composition:
+        """The same wholes without a part, the last of those that are alike."""
+        (old,) = self._one(part)
+        rest = before.parts - old
+        if not len(rest):
+            raise UsageError(f"{str(before.parts)!r} without {str(old)!r} has no parts left.")
+        return self._written(rest, _without(before, old), before.noise)
+
+    def replaced(
+        self, before: Composition, old: str | Part, new: str | Part, seed: int = 0
+    ) -> Composition:
+        """The same wholes with another part in place of one."""
+        before.parts.replaced(*self._one(old), *self._one(new))  # an error, if it is not there
+        return self.removed(self.added(before, new, seed), old)
+
+    @torch.no_grad()
+    def moved(self, before: Composition, part: str | Part, *place: float) -> Composition:
+        """The same wholes with a part somewhere else; what it has of its own goes with it.
+
+        Arguments:
+            before: The wholes.
+            part: The part where it is; of several that are alike, the last.
+            place: Where it goes to, a number for every axis.
+        """
+        (old,) = self._one(part)
+        rest = before.parts - old  # an error, if it is not there
+        (new,) = self.vocabulary.parts([Part(old.category, place)])
+        carried = self._carried(before.w[:, _last(before.parts, old)], old, new)
+        return self._joined(rest, _without(before, old), before.noise, new, carried)
+
+    def _joined(
+        self, parts: Parts, w: Tensor, noise: Tensor, new: Part, its: Tensor
+    ) -> Composition:
+        """The wholes of some parts and one more, whose latents are `(n, D)`."""
+        whole = parts + new
+        at = _last(whole, new)
+        return self._written(whole, torch.cat([w[:, :at], its[:, None], w[:, at:]], 1), noise)
+
+    @abstractmethod
+    def _written(self, parts: Parts, w: Tensor, noise: Tensor) -> Composition:
+        """The wholes of latents."""
+
+    @abstractmethod
+    def _drawn(self, part: Part, like: int, n: int, seed: int) -> Tensor:
+        """Latents of a part with so many like it before it, `(n, D)`."""
+
+    @abstractmethod
+    def _noise(self, n: int, seed: int) -> Tensor:
+        """What wholes have beside their parts, `(n, Z)`."""
+
+    @abstractmethod
+    def _carried(self, w: Tensor, old: Part, new: Part) -> Tensor:
+        """Latents of a part that has moved, `(n, D)`, by those that it had."""
+
+    def _meant(self, parts: str | Parts, n: int) -> Parts:
+        """The parts of a text, if there are any and not too many."""
+        parts = self.vocabulary.parse(parts) if isinstance(parts, str) else parts
+        if parts.kit != self.vocabulary:
+            raise UsageError(f"{str(parts)!r} are parts of another kit.")
+        if not len(parts):
+            raise UsageError("there are no parts to make a whole of.", "Say at least one.")
+        if n < 1:
+            raise UsageError(f"`n={n}` must be at least 1.")
+        if n * len(parts) > MANY:
+            raise UsageError(
+                f"{n:,} wholes of {len(parts):,} parts are too many at once.",
+                f"Ask for at most {MANY // len(parts):,}.",
+            )
+        return parts
+
+    def _one(self, part: str | Part) -> Parts:
+        found = self.vocabulary.parse(part if isinstance(part, str) else str(part))
+        if len(found) != 1:
+            raise UsageError(f"{str(found)!r} is {len(found)} parts; expected one.")
+        return found
+
+
+class Composer(Maker):
     """A trained model of wholes, with its verbs.
 
     Arguments:
@@ -99,19 +214,6 @@ class Composer:
         return self.composed(parts, n, seed).means
 
     @torch.no_grad()
-    def composed(self, parts: str | Parts, n: int = 1, seed: int = 0) -> Composition:
-        """Wholes of some parts, their latents drawn from p(w_i|l_i) and p(z|w~).
-
-        Arguments:
-            parts: What they are made of.
-            n: How many.
-            seed: Chooses the noise; whole i of a seed is the same however many there are.
-        """
-        parts = self._meant(parts, n)
-        drawn = [self._drawn(part, like, n, seed) for part, like in _occurrences(parts)]
-        return self._written(parts, torch.stack(drawn, 1), self._noise(n, seed))
-
-    @torch.no_grad()
     def extracted(self, x: Tensor, parts: str | Parts, seed: int = 0) -> Composition:
         """The latents of the parts of observed wholes, and what is written from them.
 
@@ -128,35 +230,6 @@ class Composer:
         w = self.model.q_w(x, z, y, self._tags(y, seed)).mean.view(len(x), len(parts), -1)
         p_z = self.model.p_z(w.sum(1))
         return self._written(parts, w, (z - p_z.mean) / p_z.stddev)
-
-    @torch.no_grad()
-    def added(self, before: Composition, part: str | Part, seed: int = 0) -> Composition:
-        """The same wholes with one more part, everything else as it was."""
-        (new,) = self._one(part)
-        like = before.parts.count(new)
-        whole = before.parts + new
-        drawn = self._drawn(new, like, len(before), seed)[:, None]
-        at = _last(whole, new)
-        w = torch.cat([before.w[:, :at], drawn, before.w[:, at:]], 1)
-        return self._written(whole, w, before.noise)
-
-    @torch.no_grad()
-    def removed(self, before: Composition, part: str | Part) -> Composition:
-        """The same wholes without a part, the last of those that are alike."""
-        (old,) = self._one(part)
-        rest = before.parts - old
-        if not len(rest):
-            raise UsageError(f"{str(before.parts)!r} without {str(old)!r} has no parts left.")
-        at = _last(before.parts, old)
-        w = torch.cat([before.w[:, :at], before.w[:, at + 1 :]], 1)
-        return self._written(rest, w, before.noise)
-
-    def replaced(
-        self, before: Composition, old: str | Part, new: str | Part, seed: int = 0
-    ) -> Composition:
-        """The same wholes with another part in place of one."""
-        before.parts.replaced(*self._one(old), *self._one(new))  # an error, if it is not there
-        return self.removed(self.added(before, new, seed), old)
 
     def sum_of_parts(self, parts: str | Parts, n: int = 1, seed: int = 0) -> Tensor:
         """What independent simulators would give: every part written alone, then put together."""
@@ -224,10 +297,19 @@ class Composer:
 
     def _drawn(self, part: Part, like: int, n: int, seed: int) -> Tensor:
         """Latents of a part with so many like it before it, `(n, D)`."""
-        y = encode_parts([self.vocabulary.parts([part])], self.device)
-        p_w = self.model.p_w(y, self.model.groups(y))
+        p_w = self._believed(part)
         index = torch.arange(n, device=self.device)
         return p_w.mean + p_w.stddev * normals(keys(seed, index, f"{part} {like}"), self.model.part)
+
+    def _carried(self, w: Tensor, old: Part, new: Part) -> Tensor:
+        """As many deviations from what is expected there as they were here."""
+        here, there = self._believed(old), self._believed(new)
+        return there.mean + there.stddev * (w - here.mean) / here.stddev
+
+    def _believed(self, part: Part) -> PartNormals:
+        """p(w_i|l_i) of a part."""
+        y = encode_parts([self.vocabulary.parts([part])], self.device)
+        return self.model.p_w(y, self.model.groups(y))
 
     def _noise(self, n: int, seed: int) -> Tensor:
         index = torch.arange(n, device=self.device)
@@ -239,28 +321,6 @@ class Composer:
         size = self.model.label_q.size
         one = normals(keys(seed, torch.arange(per, device=self.device), "tags"), size)
         return one.repeat(len(y.sizes), 1)
-
-    def _meant(self, parts: str | Parts, n: int) -> Parts:
-        """The parts of a text, if there are any and not too many."""
-        parts = self.vocabulary.parse(parts) if isinstance(parts, str) else parts
-        if parts.kit != self.vocabulary:
-            raise UsageError(f"{str(parts)!r} are parts of another kit.")
-        if not len(parts):
-            raise UsageError("there are no parts to make a whole of.", "Say at least one.")
-        if n < 1:
-            raise UsageError(f"`n={n}` must be at least 1.")
-        if n * len(parts) > MANY:
-            raise UsageError(
-                f"{n:,} wholes of {len(parts):,} parts are too many at once.",
-                f"Ask for at most {MANY // len(parts):,}.",
-            )
-        return parts
-
-    def _one(self, part: str | Part) -> Parts:
-        found = self.vocabulary.parse(part if isinstance(part, str) else str(part))
-        if len(found) != 1:
-            raise UsageError(f"{str(found)!r} is {len(found)} parts; expected one.")
-        return found
 
     def _observed(self, x: Tensor) -> Tensor:
         """Wholes, if they have the right shape and are numbers."""
@@ -282,6 +342,12 @@ def _occurrences(parts: Parts) -> list[tuple[Part, int]]:
         found.append((part, seen[part]))
         seen[part] += 1
     return found
+
+
+def _without(whole: Composition, part: Part) -> Tensor:
+    """The latents of all parts but the last of its kind, `(n, K - 1, D)`."""
+    at = _last(whole.parts, part)
+    return torch.cat([whole.w[:, :at], whole.w[:, at + 1 :]], 1)
 
 
 def _last(parts: Parts, part: Part) -> int:

@@ -147,7 +147,11 @@ class Wholes(ABC):
         Those of part $j$ of a whole depend on its key and on $j$, and on no other part.
         """
         own = _keys_of_parts(key, pieces.sizes, len(pieces.codes), "specifics")
-        return Specifics(self._own(own), self._shared(keys(0, key, "shared")))
+        return self.specifics(own, keys(0, key, "shared"))
+
+    def specifics(self, own: Tensor, shared: Tensor) -> Specifics:
+        """The numbers of parts, whose keys are `(N,)`, and of wholes, whose keys are `(B,)`."""
+        return Specifics(self._own(own), self._shared(shared))
 
     def alone(self, pieces: Pieces, specifics: Specifics) -> Tensor:
         """The whole that each part would be by itself, its whole's numbers kept, `(N, C, H, W)`."""

@@ -32,6 +32,7 @@ from mindseye.data import Batch, Data
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.figures import imagined_sheet
 from mindseye.files import explained, read_json, write_json
+from mindseye.generating import Truth
 from mindseye.graphsheets import plane_sheet
 from mindseye.imagine import Mind
 from mindseye.linking import Linker
@@ -202,13 +203,15 @@ class Run:
             fills=not (isinstance(words, Sentence) and words.unordered),
         )
 
-    def composer(self) -> Composer:
-        """The verbs of a trained model of wholes and their parts."""
-        model = self.model()
+    def composer(self, *, outline: bool = False) -> Composer:
+        """The verbs of a trained model of wholes and their parts.
+
+        Arguments:
+            outline: Without weights: it says what it knows, and does nothing.
+        """
+        model = blank(self.recipe) if outline else self.model()
         if not isinstance(model, CompVAE):
-            raise UsageError(
-                f"{self.path} knows nothing of parts.", "Train a model that does: sines/compvae."
-            )
+            raise self._partless
         return Composer(model, self.name)
 
     def linker(self, data: str | None = None, device: torch.device | str = "cpu") -> Linker:
@@ -225,6 +228,19 @@ class Run:
             )
         graph: Any = self.recipe.data.open("test", folder=data).to(device)
         return Linker(model.to(device), graph, self.name)
+
+    def truth(self) -> Truth:
+        """The generator of the wholes that a model of parts was trained on, with its verbs."""
+        if self.recipe.model.kind != "comp":
+            raise self._partless
+        data: Any = self.recipe.data.open("test")
+        return Truth(data)
+
+    @property
+    def _partless(self) -> UsageError:
+        return UsageError(
+            f"{self.path} knows nothing of parts.", "Train a model that does: sines/compvae."
+        )
 
     def observer(self, data: str = "") -> str | os.PathLike[str] | None:
         """Who judges its pictures: the package's observer of such pictures, or one beside it.
