@@ -8,6 +8,7 @@ from mindseye.composing import Composer
 from mindseye.curves import BEFORE, MODEL, OTHER, TRUTH
 from mindseye.data import Loads, Sines, Sites
 from mindseye.errors import UsageError
+from mindseye.generating import Truth
 from mindseye.models import CompVAE
 from mindseye.pictures import to_uint8
 from mindseye.pieces import encode_parts
@@ -116,6 +117,28 @@ def test_of_pictures_the_sum_of_parts_has_its_own_row(composers):
     plain = steps_sheet([Step("start", start)])
     beside = steps_sheet([Step("start", start, composer.summed(start))])
     assert beside.height - plain.height == 128 + 6 + 16
+
+
+def test_what_is_true_stands_below_a_step(composers):
+    composer, truth = composers[Sines], Truth(Sines())
+    plain = Step("start", composer.composed("f2, f7", 3))
+    both = plain._replace(truth=truth.composed("f2, f7", 3))
+    alone, beside = (steps_sheet([step]) for step in (plain, both))
+    assert beside.height - alone.height > 92
+    assert not has(alone, TRUTH)
+    assert has(beside, TRUTH)
+
+
+@pytest.mark.parametrize("kind", [Sines, Sites])
+def test_the_spread_of_wholes_is_drawn_once_for_each_step(composers, kind):
+    text = {Sines: "f2, f7", Sites: "red@0.2,-0.5; blue@0.6,0.1"}[kind]
+    made = [maker.composed(text, 16) for maker in (composers[kind], Truth(kind()))]
+    few, many = (
+        steps_sheet([Step("start", made[0], truth=true)], spread=True) for true in (None, made[1])
+    )
+    assert many.height > few.height + 92
+    assert has(few, MODEL) == (kind is Sines)
+    assert has(many, TRUTH) == (kind is Sines)
 
 
 def test_no_more_than_a_few_wholes_of_a_step_are_drawn(composers):

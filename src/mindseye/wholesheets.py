@@ -72,6 +72,8 @@ class Step(NamedTuple):
     whole: Composition
     beside: Tensor | None = None
     """The sum of the same parts, `(n, C, H, W)`."""
+    truth: Composition | None = None
+    """What the generator makes of the same parts."""
 
 
 def whole_sheet(
@@ -146,11 +148,12 @@ def steps_sheet(
     captions: Sequence[str] | None = None,
     *,
     marks: bool = False,
+    spread: bool = False,
 ) -> Image:
     """A row for each step, every whole under itself as it was before.
 
     Of curves, what was before is drawn beneath, and so is the sum of the parts; of pictures the sum
-    has a row of its own.
+    has a row of its own, and so has what is true.
 
     Arguments:
         steps: Wholes and how they came about, the first one first.
@@ -158,8 +161,12 @@ def steps_sheet(
         observed: Wholes that the first step took apart, `(n, C, H, W)`.
         captions: Texts for the wholes of the first step.
         marks: Ring the places of the parts of pictures.
+        spread: Not wholes, but their mean and how far they are from it.
     """
+    if spread:
+        return _spread_sheet(steps, title)
     curve, rows = _is_curve(steps[0].whole.means), []
+    true = None
     before, rgb = observed, TRUTH
     if observed is not None:
         many = [steps[0].whole.parts] * SHOWN
@@ -178,8 +185,35 @@ def steps_sheet(
         )
         if step.beside is not None and not curve:
             rows.append(WholeRow("mean of its parts alone", step.beside[:SHOWN], None, many))
+        if step.truth is not None:
+            behind = [(true, BEFORE)] if curve and true is not None else []
+            real, inks = step.truth.means[:SHOWN], [TRUTH] * SHOWN
+            rows.append(WholeRow("generator", real, None, many, inks, behind))
+            true = real
         before, rgb = step.whole.means, BEFORE
     return whole_sheet(rows, title, _legend(steps, observed), marks=marks)
+
+
+def _spread_sheet(steps: Sequence[Step], title: str) -> Image:
+    """A row for each step: the mean of its wholes, and how far they are from it."""
+    rows = []
+    for step in steps:
+        made = [(f"{step.label}\n{_brief(step.whole.parts)}", step.whole, MODEL)]
+        made += [("generator", step.truth, TRUTH)] if step.truth is not None else []
+        rows += [_spread_row(*each) for each in made]
+    legend = [("mean of the model's wholes", MODEL), ("mean of the generator's", TRUTH)]
+    paired = steps[0].truth is not None and _is_curve(steps[0].whole.means)
+    return whole_sheet(rows, title, legend if paired else [])
+
+
+def _spread_row(label: str, whole: Composition, rgb: RGB) -> WholeRow:
+    """The mean with one deviation to each side, or a picture of each."""
+    mean, deviation = whole.spread()
+    if _is_curve(whole.means):
+        pale: RGB = tuple(1 - 0.4 * (1 - each) for each in rgb)  # pyright: ignore[reportAssignmentType]
+        sides = [((mean + way * deviation)[None], pale) for way in (-1, 1)]
+        return WholeRow(label, mean[None], ["mean ± deviation"], None, [rgb], sides)
+    return WholeRow(label, torch.stack([mean, 2 * deviation]), ["mean", "deviation × 2"])
 
 
 def growing_sheet(composer: Composer, data: Wholes, n: int = 3, seed: int = 0) -> Image:
@@ -239,6 +273,7 @@ def _rounded(parts: Parts) -> Parts:
 def _legend(steps: Sequence[Step], observed: Tensor | None) -> list[tuple[str, RGB]]:
     entries = [("model", MODEL, True), ("before", BEFORE, len(steps) > 1)]
     entries += [("observed", TRUTH, observed is not None)]
+    entries += [("generator", TRUTH, steps[0].truth is not None)]
     entries += [("sum of its parts alone", OTHER, steps[0].beside is not None)]
     there = [(name, rgb) for name, rgb, used in entries if used]
     return there if len(there) > 1 else []

@@ -149,6 +149,38 @@ def test_pictures_are_taken_apart_and_put_together(mindseye, sites):
         assert report["steps"][1]["parts"] == "red@0.2,-0.5; blue@0,0"
 
 
+def test_a_part_is_moved_with_all_that_is_its_own(mindseye, sites, trained):
+    words = ["compose", sites, "red@0.2,-0.5; blue@0.6,0.1", "--move", "red@0.2,-0.5=-0.3,0.4"]
+    report = told(mindseye(*words, "--beside", "truth", "--save", "a.npy", "--json"))
+    assert [step["parts"] for step in report["steps"]] == [
+        "red@0.2,-0.5; blue@0.6,0.1",
+        "red@-0.3,0.4; blue@0.6,0.1",
+    ]
+    assert report["steps"][1]["step"] == "red@0.2,-0.5 → red@-0.3,0.4"
+    composer = trained["sites"].composer()
+    before = composer.composed("red@0.2,-0.5; blue@0.6,0.1", 4)
+    after = composer.moved(before, "red@0.2,-0.5", -0.3, 0.4).means
+    np.testing.assert_allclose(numbers("a.npy"), after.numpy(), atol=1e-5)
+
+
+def test_truth_and_the_sum_of_parts_have_rows_of_their_own(mindseye, sites):
+    words = ["compose", sites, "red@0.2,-0.5; blue@0.6,0.1", "--add", "green@0,0"]
+    heights = []
+    for beside in ([], ["truth"], ["sum", "truth"]):
+        more = [word for each in beside for word in ("--beside", each)]
+        told(mindseye(*words, *more, "--out", "a.png", "--json"))
+        with Image.open("a.png") as sheet:
+            heights.append(sheet.height)
+    one, two, three = heights
+    assert two - one == three - two >= 2 * 128  # a row for each of two steps
+
+
+def test_means_are_drawn_of_many_wholes(mindseye, sines):
+    code, out, err = mindseye("compose", sines, "f2, f7", "--spread", "--beside", "truth")
+    assert code == 0, err
+    assert "Drew the mean of 64 wholes, a row for each step" in out
+
+
 def test_wholes_are_drawn_toward_a_statistic(mindseye, sines):
     ends = {}
     for quantile in ("0,0.1", "0.9,1"):
@@ -188,6 +220,8 @@ def test_help_names_every_statistic(mindseye):
         (["f2", "--save", "x.txt"], ["'.npy' or '.csv'"]),
         (["f2", "--marks"], ["`--marks` rings parts at their places"]),
         (["f2", "--device", "warp9"], ["--device warp9"]),
+        (["f2", "--move", "f2=0.3"], ["--move f2=0.3", "no places", "--replace"]),
+        (["f2", "--spread", "--beside", "sum"], ["--beside sum", "--spread"]),
     ],
 )
 def test_what_cannot_be_meant_is_one_line(mindseye, folder, sines, arguments, words):
@@ -206,6 +240,19 @@ def test_what_cannot_be_meant_is_one_line(mindseye, folder, sines, arguments, wo
 def test_files_that_are_no_wholes_are_one_line(mindseye, sines, content, words):
     Path("x.csv").write_text(content)
     refused(mindseye("compose", sines, "--from", "x.csv", "--of", "f2"), *words)
+
+
+@pytest.mark.parametrize(
+    ("move", "words"),
+    [
+        ("red@0.2,-0.5", ["must be one part and a place", "red@0.2,-0.5=0.3,-0.4"]),
+        ("2×red@0.2,-0.5=0,0", ["must be one part and a place"]),
+        ("red@0.2,-0.5=2,0", ["`x` of `red` (=2.0)", "from -1 to 1"]),
+        ("red@0.1,-0.5=0,0", ["cannot be taken away", "Did you mean 'red@0.2,-0.5'?"]),
+    ],
+)
+def test_places_that_cannot_be_moved_to_are_one_line(mindseye, sites, move, words):
+    refused(mindseye("compose", sites, "red@0.2,-0.5", "--move", move), *words)
 
 
 def test_unknown_options_are_found_before_anything_else(mindseye, sines):

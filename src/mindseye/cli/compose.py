@@ -16,7 +16,7 @@ from mindseye.errors import UsageError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from mindseye.composing import Composer, Composition
+    from mindseye.composing import Composer, Composition, Maker
     from mindseye.parts import Kit, Parts
     from mindseye.wholesheets import Step
 
@@ -25,6 +25,8 @@ __all__ = ["compose"]
 FEW = 4
 """Wholes if nobody says how many."""
 
+MANY = 64
+"""Wholes whose mean is drawn, if nobody says how many."""
 
 USUAL = "0.9,1"
 """Quantiles if nobody says which."""
@@ -34,6 +36,7 @@ class Beside(StrEnum):
     """What wholes are shown beside."""
 
     sum = "sum"
+    truth = "truth"
 
 
 def compose(
@@ -49,6 +52,10 @@ def compose(
     replace: Annotated[
         list[str] | None, typer.Option("--replace", help="One part for another: f2=f5.")
     ] = None,
+    move: Annotated[
+        list[str] | None,
+        typer.Option("--move", help="A part to another place: red@0.2,-0.5=0.3,-0.4."),
+    ] = None,
     from_: Annotated[
         str | None,
         typer.Option("--from", help="Take observed wholes apart: a .npy, .csv or picture file."),
@@ -62,10 +69,21 @@ def compose(
         str | None, typer.Option(help=f"Between which of its quantiles; {USUAL} if not given.")
     ] = None,
     beside: Annotated[
-        Beside | None, typer.Option(help="sum: also what the parts give, each made alone.")
+        list[Beside] | None,
+        typer.Option(
+            help="sum: also what the parts give, each made alone. truth: also what the generator "
+            "of the data makes of the same parts."
+        ),
     ] = None,
+    spread: Annotated[
+        bool,
+        typer.Option("--spread", help="The mean of the wholes, and how far they are from it."),
+    ] = False,
     n: Annotated[
-        int | None, typer.Option("-n", "--n", min=1, max=MOST, help=f"How many wholes; {FEW}.")
+        int | None,
+        typer.Option(
+            "-n", "--n", min=1, max=MOST, help=f"How many wholes; {FEW}, or {MANY} with --spread."
+        ),
     ] = None,
     seed: Seed = 0,
     marks: Marks = False,
@@ -88,27 +106,39 @@ def compose(
     \b
     mindseye compose 7 "f2, f7, f9" --add f3 --remove f7 --replace f2=f5
     mindseye compose 7 --from curve.csv --of "f2, f7" --add f3 --save changed.csv
-    mindseye compose 7 "4×f2, f7" --beside sum
+    mindseye compose 7 "4×f2, f7" --beside sum --beside truth
     mindseye compose 9 "3×family, solar" --toward max --quantile 0.9,1
-    mindseye compose 8 "red@0.2,-0.5; blue@0.6,0.1" --replace blue@0.6,0.1=green@0.6,0.1 --marks
+    mindseye compose 8 "red@0.2,-0.5; blue@0.6,0.1" --move red@0.2,-0.5=0.4,-0.5 --marks
     """
     from mindseye.runs import find
     from mindseye.wholefiles import check_target, save_wholes
 
+    also = set(beside or ())
     _check(parts, from_, of, toward, quantile, n)
+    if spread and Beside.sum in also:
+        raise UsageError("`--beside sum` is of single wholes, `--spread` of all.", "Ask for one.")
     if save:
         check_target(save)
-    composer = find(run, runs).composer()
+    found = find(run, runs)
+    composer = found.composer()
     composer.model.to(chosen_device(device))
     check_marks(composer.vocabulary, marks)
     observed = _read(composer, from_) if from_ else None
-    start = _start(composer, parts or of or "", observed, toward, quantile, n or FEW, seed)
-    changes = _changes(context, {"add": add, "remove": remove, "replace": replace})
+    usual = MANY if spread else FEW
+    start = _start(composer, parts or of or "", observed, toward, quantile, n or usual, seed)
+    told = {"add": add, "remove": remove, "replace": replace, "move": move}
+    changes = _changes(context, told)
     steps = _steps(composer, start, changes, seed, first="taken apart" if from_ else "start")
-    if beside:
+    if Beside.sum in also:
         steps = [step._replace(beside=composer.summed(step.whole)) for step in steps]
+    if Beside.truth in also:
+        truth = found.truth()
+        real = _steps(truth, truth.composed(start.parts, len(start), seed), changes, seed)
+        pairs = zip(steps, real, strict=True)
+        steps = [step._replace(truth=true.whole) for step, true in pairs]
     path = sheet_path(out, file_stem(Path(from_).stem if from_ else str(start.parts), seed))
-    _draw(steps, path, _title(start, from_, toward, quantile), observed, toward, marks=marks)
+    title = _title(start, from_, toward, quantile)
+    _draw(steps, path, title, observed, toward, marks=marks, spread=spread)
     files = [path, *([save_wholes(save, steps[-1].whole.means.cpu().numpy())] if save else [])]
     report = {
         "model": composer.name,
@@ -117,7 +147,7 @@ def compose(
         "steps": _facts(steps, observed),
         "files": [str(file) for file in files],
     }
-    _tell(report, as_json=json)
+    _tell(report, as_json=json, spread=spread)
 
 
 def _check(
@@ -195,21 +225,29 @@ def _changes(context: typer.Context, told: dict[str, list[str] | None]) -> list[
 
 
 def _steps(
-    composer: Composer, start: Composition, changes: list[tuple[str, str]], seed: int, first: str
+    maker: Maker,
+    start: Composition,
+    changes: list[tuple[str, str]],
+    seed: int,
+    first: str = "start",
 ) -> list[Step]:
     """The wholes before and after every change."""
     from mindseye.wholesheets import Step
 
     steps = [Step(first, start)]
     for verb, text in changes:
-        old, new = _change(composer.vocabulary, verb, text)
+        old, new = _change(maker.vocabulary, verb, text)
         whole = steps[-1].whole
+        if verb == "move":
+            (part,), (there,) = old, new
+            steps.append(Step(f"{old} → {new}", maker.moved(whole, part, *there.place)))
+            continue
         if not len(whole.parts - old) and not len(new):
             raise UsageError(f"`--{verb} {text}` leaves nothing.", "A whole has a part or more.")
         for part in new:
-            whole = composer.added(whole, part, seed)
+            whole = maker.added(whole, part, seed)
         for part in old:
-            whole = composer.removed(whole, part)
+            whole = maker.removed(whole, part)
         label = f"{old} → {new}" if old and new else f"+ {new}" if new else f"- {old}"
         steps.append(Step(label, whole))
     return steps
@@ -223,9 +261,23 @@ def _change(kit: Kit, verb: str, text: str) -> tuple[Parts, Parts]:
     if verb == "remove":
         return kit.parse(text), none
     old, equals, new = text.partition("=")
+    if verb == "move":
+        return _moved(kit, text, old, new)
     if not equals:
         raise UsageError(f"`--replace {text}` has no new part.", "Write --replace OLD=NEW.")
     return kit.parse(old), kit.parse(new)
+
+
+def _moved(kit: Kit, text: str, old: str, place: str) -> tuple[Parts, Parts]:
+    """A part before and after it has moved."""
+    if not kit.axes:
+        raise UsageError(f"`--move {text}`: parts have no places here.", "Try --replace OLD=NEW.")
+    parts = kit.parse(old)
+    if not place or len(parts) != 1:
+        raise UsageError(
+            f"`--move {text}` must be one part and a place.", "Write --move red@0.2,-0.5=0.3,-0.4."
+        )
+    return parts, kit.parse(f"{parts.items[0].category}@{place}")
 
 
 def _facts(steps: list[Step], observed: Tensor | None) -> list[dict[str, Any]]:
@@ -266,6 +318,7 @@ def _draw(
     toward: str | None,
     *,
     marks: bool,
+    spread: bool,
 ) -> None:
     """The sheet, with the number that wholes were drawn by under the first ones."""
     from mindseye.composing import STATISTICS
@@ -276,10 +329,11 @@ def _draw(
     if toward:
         values = STATISTICS[toward](whole.means.flatten(1)).tolist()
         captions = [f"{toward} {value:.3g}" for value in values]
-    save_picture(path, steps_sheet(steps, title, observed, captions, marks=marks))
+    sheet = steps_sheet(steps, title, observed, captions, marks=marks, spread=spread)
+    save_picture(path, sheet)
 
 
-def _tell(report: dict[str, Any], *, as_json: bool) -> None:
+def _tell(report: dict[str, Any], *, as_json: bool, spread: bool) -> None:
     from mindseye.wholesheets import SHOWN
 
     if as_json:
@@ -288,6 +342,7 @@ def _tell(report: dict[str, Any], *, as_json: bool) -> None:
     table([list(report["steps"][0]), *rows])
     sheet, *numbers = report["files"]
     n, drawn = report["n"], min(report["n"], SHOWN)
-    answer(f"Drew {drawn} of {n} wholes, a row for each step, in {sheet}")
+    what = f"the mean of {n} wholes" if spread else f"{drawn} of {n} wholes"
+    answer(f"Drew {what}, a row for each step, in {sheet}")
     for file in numbers:
         answer(f"Wrote the numbers of the {n} after the last step to {file}")
