@@ -1,12 +1,10 @@
 /** A sentence: one place for each of its words, and a field in which it is typed as a whole. */
 
 import { read, sentence } from "../concept.js";
-import { h, later, unique } from "../dom.js";
+import { h } from "../dom.js";
 import { conceptEditor } from "./chips.js";
-import { button, picker } from "./controls.js";
-import { marked } from "./states.js";
-
-const PAUSE = 500;
+import { picker } from "./controls.js";
+import { textField } from "./textfield.js";
 
 /** One place: a list of its words, "any" first, and the word it is flipped to. */
 function placeOf({ name, values }, onChange) {
@@ -51,83 +49,17 @@ export function sentenceLine(vocabulary, onChange) {
   };
 }
 
-/** The field: what is typed is sent after a pause; what is wrong with it is told below. */
+/** The field of the sentence; named words of a link stand there as running ones. */
 export function sentenceField(context, onText) {
   const { vocabulary } = context.model;
-  const [id, told] = [unique("sentence"), unique("complaint")];
-  const area = h("textarea", {
-    id,
-    class: "input sentence-text",
-    rows: 3,
-    maxlength: 1000,
-    spellcheck: "false",
-    autocomplete: "off",
+  return textField({
+    label: "the whole sentence",
     placeholder: example(vocabulary),
-    "aria-describedby": told,
+    most: 1000,
+    onText,
+    shown: (description) =>
+      /[=:]/.test(description) ? sentence(read(description, vocabulary), vocabulary) : description,
   });
-  const complaint = h("div", { id: told, class: "complaint", role: "status" });
-  const clear = button({ sign: "clear", text: "Clear", quiet: true, onClick: () => wipe() });
-  const soon = later(PAUSE, send);
-  let mine = null;
-
-  area.addEventListener("input", soon);
-  area.addEventListener("change", send);
-  area.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.isComposing) return;
-    event.preventDefault();
-    send();
-  });
-
-  function send() {
-    soon.cancel();
-    const text = area.value.trim();
-    if (text === mine) return;
-    mine = text;
-    onText(text);
-  }
-
-  function wipe() {
-    area.value = "";
-    send();
-    area.focus();
-  }
-
-  return {
-    element: h(
-      "div",
-      { class: "field" },
-      h(
-        "div",
-        { class: "field-head" },
-        h("label", { class: "label", for: id, text: "the whole sentence" }),
-        clear,
-      ),
-      area,
-      complaint,
-    ),
-    /** Show the link's text, unless it was typed here. */
-    show(description = "") {
-      if (description === mine) return;
-      mine = description;
-      area.value = /[=:]/.test(description)
-        ? sentence(read(description, vocabulary), vocabulary)
-        : description;
-    },
-    /** Say what is wrong with the text; nothing if nothing is. */
-    complain(error) {
-      if (error) area.setAttribute("aria-invalid", "true");
-      else area.removeAttribute("aria-invalid");
-      complaint.replaceChildren(
-        ...(error
-          ? [
-              error.hint ? h("p", { class: "complaint-hint" }, marked(error.hint)) : "",
-              h("p", {}, marked(error.message)),
-            ]
-          : []),
-      );
-    },
-    stop: () => soon.cancel(),
-  };
 }
 
 /** A sentence to begin with: some word of every place. */
