@@ -9,31 +9,31 @@ async function withPictures(answer) {
 /**
  * While an answer is awaited, only the newest of further questions is kept; so pictures come as
  * fast as the server makes them, and none of them is thrown away.
- * @param {{endpoint: string, goings, show}} given  `show(answer, pictures, newest)`, where `newest`
- *     says that nothing else has been asked in the meantime.
+ * @param {{endpoint: string, goings, show, open}} given  `show(answer, pictures, newest)`, where
+ *     `newest` says that nothing else has been asked in the meantime; `open(answer)` lists what is
+ *     shown.
  */
-export function live(context, { endpoint, goings, show }) {
+export function live(context, { endpoint, goings, show, open = withPictures }) {
   let [asked, next, busy] = ["", null, false];
 
   async function flow() {
     busy = true;
-    try {
-      while (next) {
-        const question = next;
-        next = null;
-        goings.busy();
-        const made = await context.ask(endpoint, question, endpoint, withPictures);
-        if (!made) return; // the view is gone
+    while (next) {
+      const question = next;
+      next = null;
+      goings.busy();
+      try {
+        const made = await context.ask(endpoint, question, endpoint, open);
+        if (!made) break; // the view is gone
         goings.done();
         show(...made, next === null);
+      } catch (error) {
+        if (next) continue; // it is not asked any more
+        asked = "";
+        goings.trouble(error, () => ask(question));
       }
-    } catch (error) {
-      const again = next ?? JSON.parse(asked);
-      [asked, next] = ["", null];
-      goings.trouble(error, () => ask(again));
-    } finally {
-      busy = false;
     }
+    busy = false;
   }
 
   /** Ask, unless that was the last question. */
