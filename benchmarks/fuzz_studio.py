@@ -15,6 +15,7 @@ import base64
 import json
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def main() -> None:
         options.json.write_text(json.dumps(report, indent=2) + "\n")
 
 
-def tried(operation: Any, cases: int) -> Counter[int]:
+def tried(operation: Any, cases: int, texts: Sequence[str] = SAID) -> Counter[int]:
     """Status codes of so many requests; the first that breaks the contract is an exception."""
     names = {parameter.name for parameter in operation.query}
     codes: Counter[int] = Counter()
@@ -77,7 +78,7 @@ def tried(operation: Any, cases: int) -> Counter[int]:
     @settings(
         max_examples=cases, deadline=None, database=None, suppress_health_check=list(HealthCheck)
     )
-    @given(case=operation.as_strategy(), meant=st.booleans(), said=st.sampled_from(SAID))
+    @given(case=operation.as_strategy(), meant=st.booleans(), said=st.sampled_from(texts))
     def one(case: Any, meant: bool, said: str) -> None:
         if meant:
             known = _known(said)
@@ -97,8 +98,8 @@ def tried(operation: Any, cases: int) -> Counter[int]:
 def _known(said: str) -> dict[str, Any]:
     """Parameters that mean something."""
     pictures = dict.fromkeys(("picture", "start_picture", "end_picture"), PICTURE)
-    texts = dict.fromkeys(("description", "start", "end"), said)
-    here = {"model": "", "models": ["mnist-a"], "axes": "words", "place": ""}
+    texts = dict.fromkeys(("description", "start", "end", "before"), said)
+    here = {"model": "", "models": ["mnist-a"], "axes": "words", "place": "", "moved": ""}
     return {**here, **pictures, **texts}
 
 

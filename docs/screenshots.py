@@ -1,6 +1,7 @@
 """Pictures of the studio for README and docs, taken in a headless Chromium.
 
-A model of two latents is trained for the view Latents first, which takes half a minute.
+Models are trained for some views first: one of two latents for Latents, which takes half a minute,
+and one of the households of a street for Parts, which takes two minutes.
 
 python docs/screenshots.py                            # into docs/pictures
 python docs/screenshots.py /tmp/shots                 # into another folder
@@ -30,10 +31,13 @@ SHOTS = {
     "studio-describe": "?view=describe&seed=7&theme=light",
     "studio-between": "?view=between&description=digit%3D3&end=digit%3D8&seed=1&theme=light",
     "studio-latents": "?view=latents&model=00000-mnist-vae-lean&point=draw&seed=3&theme=light",
+    "studio-parts": "?view=parts&model=loads&description=3×family, electric-car, 2×solar"
+    "&before=3×family, electric-car&seed=3&theme=light",
     "studio-runs": "?view=runs&theme=light",
 }
 MINDSEYE = [sys.executable, "-c", "from mindseye.cli import main; main()"]
 TWO = ["--set", "latent=2", "--set", "steps=3000"]
+STREET = ["--set", "steps=2500", "--set", "growth=120", "--set", "beta_warmup=800"]
 LITTLE = ["--draws", "200", "--pictures", "1000"]
 
 
@@ -41,12 +45,17 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURES
     names = sys.argv[2:] or list(SHOTS)
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as runs:
+    with tempfile.TemporaryDirectory() as home:
         if "studio-latents" in names:
-            subprocess.run([*MINDSEYE, "train", "mnist/vae-lean", *TWO, "--runs", runs], check=True)
-            subprocess.run([*MINDSEYE, "evaluate", "0", *LITTLE, "--runs", runs], check=True)
+            called(home, "train", "mnist/vae-lean", *TWO)
+            called(home, "evaluate", "0", *LITTLE)
+        if "studio-parts" in names:
+            called(home, "train", "loads/compvae-lean", *STREET)
+            (run,) = Path(home).glob("runs/*-loads-compvae-lean")
+            run.rename(run.with_name("loads"))
         with subprocess.Popen(
-            [*MINDSEYE, "studio", "--no-browser", "--port", "0", "--runs", runs],
+            [*MINDSEYE, "studio", "--no-browser", "--port", "0"],
+            cwd=home,
             stdout=subprocess.PIPE,
             text=True,
         ) as studio:
@@ -56,6 +65,11 @@ def main() -> None:
                 take(address, folder, names)
             finally:
                 studio.terminate()
+
+
+def called(home: str, *words: str) -> None:
+    """A command in a folder."""
+    subprocess.run([*MINDSEYE, *words], cwd=home, check=True)
 
 
 def take(address: str, folder: Path, names: Collection[str]) -> None:

@@ -35,6 +35,19 @@ def script() -> Callable[[str], ModuleType]:
 
 
 @pytest.fixture(scope="session")
+def makers(tmp_path_factory) -> Path:
+    """A folder of runs: models of parts, of curves and of pictures, that have learnt nothing."""
+    from mindseye.papers import get_recipe
+    from mindseye.runs import create
+
+    folder = tmp_path_factory.mktemp("makers") / "runs"
+    for name in ("sines", "sites"):
+        recipe = get_recipe(f"{name}/compvae-tiny").with_settings({"steps": "1"})
+        list(create(recipe, folder).train())
+    return folder
+
+
+@pytest.fixture(scope="session")
 def writers(tmp_path_factory) -> Path:
     """A folder of runs: a model of captions, the same with flows, and an observer."""
     from mindseye.data import averages

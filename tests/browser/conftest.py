@@ -67,6 +67,12 @@ def captioned(writers):
     yield from _studio(writers.parent)
 
 
+@pytest.fixture(scope="session")
+def composed(makers):
+    """Where a studio answers that was told to open models of parts, by their numbers."""
+    yield from _studio(makers.parent, "0", "1")
+
+
 MEASURED = {
     "part": "test",
     "k": 5000,
@@ -80,10 +86,10 @@ MEASURED = {
 }
 
 
-def _studio(home):
+def _studio(home, *models):
     """The address of a studio in a folder."""
     command = "from mindseye.cli import main; main()"
-    words = ["studio", "--no-browser", "--port", "0", "--tables", str(DOCS)]
+    words = ["studio", *models, "--no-browser", "--port", "0", "--tables", str(DOCS)]
     with subprocess.Popen(
         [sys.executable, "-c", command, *words], cwd=home, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -13,7 +13,7 @@ from .looking import accessible, answered, drawn, settled, shot, shown
 
 pytestmark = pytest.mark.browser
 FLAT, WIDE = "00000-mnist-flat", "00001-mnist-wide"
-VIEWS = ["Imagine", "Between", "Latents", "Runs"]
+VIEWS = ["Imagine", "Between", "Latents", "Parts", "Runs"]
 
 
 def here(page) -> str:
@@ -43,7 +43,7 @@ def test_a_model_without_words_is_shown_to_everybody(page, painters, model, view
 
 
 def test_it_fits_a_phone(phone, painters):
-    for model, view in zip((FLAT, WIDE, FLAT, WIDE), VIEWS, strict=True):
+    for model, view in zip((FLAT, WIDE, FLAT, WIDE, FLAT), VIEWS, strict=True):
         phone.goto(f"{painters}?view={view.lower()}&model={model}")
         settled(phone)
         assert phone.evaluate("document.documentElement.scrollWidth") <= 390

@@ -23,6 +23,7 @@ ROUTES = [
     "GET /api/latents/plane",
     "GET /api/latents/example",
     "GET /api/latents/known",
+    "GET /api/parts",
     "GET /api/runs",
     "GET /api/runs/{name}",
     "GET /api/compare",
@@ -50,7 +51,7 @@ def operations(opened, fuzz, tmp_path_factory):
 def test_no_request_breaks_the_contract(operations, fuzz, route):
     codes = fuzz.tried(operations[route], 12)
     assert codes[429] == codes[503] == 0
-    missing = route.endswith(("example", "captions"))  # MNIST may not be here, nor sentences
+    missing = route.endswith(("example", "captions", "parts"))  # what may not be here, or is not
     assert codes[200] or missing
 
 
@@ -68,7 +69,7 @@ def painted_operations(painters):
 def test_no_request_breaks_it_where_there_are_no_words(painted_operations, fuzz, route):
     codes = fuzz.tried(painted_operations[route], 12)
     assert codes[429] == codes[503] == 0
-    silent = route.endswith(("captions", "hierarchy", "experts", "describe"))
+    silent = route.endswith(("captions", "hierarchy", "experts", "describe", "parts"))
     assert bool(codes[200]) != silent
 
 

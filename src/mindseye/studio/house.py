@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 
+from mindseye.composing import Composer
 from mindseye.errors import UsageError
 from mindseye.imagine import Mind
 from mindseye.studio import schemas
@@ -51,6 +52,24 @@ class House:
 
     async def mind(self, name: str) -> Mind:
         """An open model's mind; the first time it is read where models work."""
+        found = await self._read(name)
+        if isinstance(found, Composer):
+            raise UsageError(
+                f"`{found.name}` knows wholes by their parts, and no words.", "Parts shows it."
+            )
+        return found
+
+    async def composer(self, name: str) -> Composer:
+        """The verbs of an open model of parts."""
+        found = await self._read(name)
+        if isinstance(found, Composer):
+            return found
+        raise UsageError(
+            f"`{found.name}` knows nothing of parts.",
+            "`mindseye train sines/compvae-lean` trains a model that does.",
+        )
+
+    async def _read(self, name: str) -> Mind | Composer:
         opened = self.opened(name)
         if opened.is_read:
             return self.shelf.read(opened)

@@ -10,6 +10,7 @@ __all__ = [
     "Bounded",
     "Complaint",
     "Imagined",
+    "Kit",
     "Lines",
     "Model",
     "Models",
@@ -68,6 +69,24 @@ class Attribute(Answer):
     values: list[str]
 
 
+class Category(Answer):
+    """A kind of part."""
+
+    name: str
+    colour: str | None = Field(description="How it is drawn, as #rrggbb; null if it has no colour.")
+
+
+class Kit(Answer):
+    """What parts there are, and where they may be."""
+
+    categories: list[Category]
+    axes: list[str] = Field(description="What says where a part is; empty if nothing does.")
+    low: float = Field(description="The least that a place may have on an axis.")
+    high: float
+    most: int = Field(description="The most parts that a request may name.")
+    trained: int = Field(description="The most parts that the model was trained on.")
+
+
 class Verdict(Answer):
     """What the observer sees in one picture."""
 
@@ -106,8 +125,13 @@ class Model(Answer):
 
     name: str
     about: str
-    vocabulary: list[Attribute] = Field(description="Empty for a model of pictures alone.")
-    shape: tuple[int, int, int] = Field(description="Channels, height and width of a picture.")
+    vocabulary: list[Attribute] = Field(
+        description="Empty for a model of pictures alone, and for one of parts."
+    )
+    kit: Kit | None = Field(description="Of a model of parts; null for any other.")
+    shape: tuple[int, int, int] = Field(
+        description="Channels, height and width of a picture; a curve has height 1."
+    )
     latent: int
     judged: bool = Field(description="Whether there is an observer, and are words to judge by.")
     reads: bool = Field(description="Whether it can be asked what a picture's latent is.")

@@ -16,13 +16,15 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from mindseye.composing import Composer
 from mindseye.errors import MindseyeError, UsageError
 from mindseye.studio import schemas
 from mindseye.studio.engine import Busy, Engine, Late, judges
 from mindseye.studio.house import ERRORS, House, TheHouse
 from mindseye.studio.limits import Limits
-from mindseye.studio.shelf import Absent, Shelf
+from mindseye.studio.shelf import Absent, Opened, Shelf
 from mindseye.studio.views import VIEWS
+from mindseye.studio.views.parts import kit_of
 from mindseye.version import __version__
 
 __all__ = ["LOCAL", "listening", "make_app", "serve"]
@@ -91,10 +93,13 @@ def _add_house(app: FastAPI) -> None:
 def _model(house: House, name: str) -> schemas.Model:
     opened = house.opened(name)
     mind = opened.outline
+    if isinstance(mind, Composer):
+        return _model_of_parts(opened, mind)
     return schemas.Model(
         name=name,
         about=opened.run.recipe.about,
         vocabulary=[schemas.Attribute(name=a.name, values=list(a.values)) for a in mind.vocabulary],
+        kit=None,
         shape=mind.model.shape,
         latent=mind.model.latent,
         judged=judges(mind),
@@ -102,6 +107,22 @@ def _model(house: House, name: str) -> schemas.Model:
         bits=mind.draws_bits,
         builtin=opened.builtin,
         views=[view.name for view in VIEWS if view.shows(mind)],
+    )
+
+
+def _model_of_parts(opened: Opened, composer: Composer) -> schemas.Model:
+    return schemas.Model(
+        name=opened.name,
+        about=opened.run.recipe.about,
+        vocabulary=[],
+        kit=kit_of(opened),
+        shape=composer.model.shape,
+        latent=composer.model.latent,
+        judged=False,
+        reads=False,
+        bits=False,
+        builtin=opened.builtin,
+        views=[view.name for view in VIEWS if view.shows_parts],
     )
 
 

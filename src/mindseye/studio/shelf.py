@@ -10,9 +10,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mindseye.composing import Composer
 from mindseye.data import Batch
 from mindseye.errors import MindseyeError, UsageError, did_you_mean
 from mindseye.explore import effects, latents_of
+from mindseye.generating import Truth
 from mindseye.imagine import Mind
 from mindseye.runs import BUILTIN, Run, list_runs, spelled
 from mindseye.studio.results import Result, find_results
@@ -73,9 +75,29 @@ class Opened:
         return BUILTIN in self.run.path.parents
 
     @cached_property
-    def outline(self) -> Mind:
+    def outline(self) -> Mind | Composer:
         """The model without its weights: what it knows and what it can do."""
+        if self.of_parts:
+            return self.run.composer(outline=True)
         return self.run.mind(outline=True)
+
+    @property
+    def of_parts(self) -> bool:
+        """Whether it is a model of wholes and their parts."""
+        return self.run.recipe.model.kind == "comp"
+
+    @cached_property
+    def composer(self) -> Composer:
+        """A model of parts with its verbs, read from disk."""
+        composer = self.run.composer()
+        composer.name = self.name
+        composer.model.to(self.device)
+        return composer
+
+    @cached_property
+    def truth(self) -> Truth:
+        """The generator that a model of parts has learnt from."""
+        return self.run.truth()
 
     @cached_property
     def mind(self) -> Mind:
@@ -107,11 +129,11 @@ class Opened:
     @property
     def is_read(self) -> bool:
         """Whether its weights are in memory."""
-        return "mind" in vars(self)
+        return bool(vars(self).keys() & {"mind", "composer"})
 
     def forget(self) -> None:
         """Let go of its weights."""
-        for name in ("mind", "training", "activity"):
+        for name in ("mind", "composer", "training", "activity"):
             vars(self).pop(name, None)
 
 
@@ -149,13 +171,13 @@ class Shelf:
             )
         return self.models[name]
 
-    def read(self, opened: Opened) -> Mind:
+    def read(self, opened: Opened) -> Mind | Composer:
         """A model with its weights; those of the one that nobody asked for longest may go."""
         self._asked = [name for name in self._asked if name != opened.name] + [opened.name]
         for name in self._asked[:-READ]:
             self.models[name].forget()
         self._asked = self._asked[-READ:]
-        return opened.mind
+        return opened.composer if opened.of_parts else opened.mind
 
     def run(self, name: str) -> Run:
         """A run of the folder, or an open model, by its name."""
@@ -211,6 +233,6 @@ def _unique(opened: Opened, taken: dict[str, Opened]) -> str:
 def _imagines(run: Run) -> bool:
     """Whether a run is a model that can be shown; a damaged recipe is left out."""
     try:
-        return run.recipe.model.imagines and bool(run.recipe.fits & {"q_x", "q_y"})
+        return run.recipe.model.imagines and bool(run.recipe.fits & {"q_x", "q_y", "q_w"})
     except MindseyeError:
         return False

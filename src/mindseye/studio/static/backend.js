@@ -34,6 +34,7 @@ export class Trouble extends Error {
  *     latents/plane           Plane        pictures over two dimensions
  *     latents/example         Example      a training picture
  *     latents/known           Known        which dimensions are active, and the likelihood
+ *     parts                   Wholes       wholes of parts, true ones and a model's
  *     runs                    Runs         the runs of the folder
  *     runs/NAME               Records      a run's log
  *     compare                 Compared     the same description by several models

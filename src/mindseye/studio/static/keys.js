@@ -16,6 +16,7 @@ const LISTED = [
   [["1", "–", "9"], "go to a view"],
   [["r"], "roll a new seed"],
   [["←", "→"], "move within a row of words; what is reached is chosen"],
+  [["Del"], "take away the site that has the focus; arrow keys move it"],
   [["Tab"], "go on to the next control"],
   [["t"], "light or dark"],
   [["?"], "this list"],

@@ -14,6 +14,7 @@ import { emptyState, errorState } from "./components/states.js";
 import { read, write } from "./concept.js";
 import { h } from "./dom.js";
 import { listen } from "./keys.js";
+import { alike, opening } from "./pieces.js";
 import { flag, freshSeed, Link, seedOf } from "./state.js";
 import * as theme from "./theme.js";
 
@@ -126,6 +127,7 @@ class Studio {
 
   /** What is said when the link says nothing about it. */
   opening(model) {
+    if (model.kit) return opening(model.kit);
     const said = read(FIRST.description, model.vocabulary);
     return write(said, model.vocabulary);
   }
@@ -196,9 +198,14 @@ class Studio {
 
   /** Another model: what it would not understand is forgotten. */
   choose(name) {
-    const { vocabulary } = this.house.models.find((one) => one.name === name);
-    const known = (text) => (text === undefined ? null : write(read(text, vocabulary), vocabulary));
-    const { description, end } = this.link.state;
+    const { vocabulary, kit } = this.house.models.find((one) => one.name === name);
+    const { model, description, end } = this.link.state;
+    const before = this.house.models.find((one) => one.name === model);
+    const known = (text) => {
+      if (text === undefined) return null;
+      if (kit || before?.kit) return alike(kit, before?.kit) ? text : null;
+      return write(read(text, vocabulary), vocabulary);
+    };
     const theirs = [...this.modules.values()].flatMap((module) => module.ofOneModel ?? []);
     const forgotten = Object.fromEntries(theirs.map((parameter) => [parameter, null]));
     this.change(

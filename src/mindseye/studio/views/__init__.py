@@ -14,6 +14,7 @@ from mindseye.studio.views import (
     hierarchy,
     imagine,
     latents,
+    parts,
     runs,
 )
 from mindseye.studio.views.view import View
@@ -28,5 +29,6 @@ VIEWS: tuple[View, ...] = (
     describe.VIEW,
     between.VIEW,
     latents.VIEW,
+    parts.VIEW,
     runs.VIEW,
 )

@@ -194,4 +194,5 @@ VIEW = View(
     "What was trained, what is being trained, two models side by side, and tables.",
     router,
     lambda mind: True,
+    shows_parts=True,
 )

@@ -23,3 +23,5 @@ class View:
     router: APIRouter
     shows: Callable[[Mind], bool]
     """Whether it can show a model."""
+    shows_parts: bool = False
+    """Whether it can show a model of wholes and their parts."""

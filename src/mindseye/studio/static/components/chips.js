@@ -58,6 +58,8 @@ function chipRow({ name, values, chosen, onChange }) {
   return { element, show };
 }
 
+const PARTS = "This model is told what a whole is made of, and no words.";
+
 const WORDLESS =
   "This model knows no words: it was trained on pictures alone. What it imagines are draws from its prior.";
 
@@ -97,9 +99,10 @@ export function conceptEditor({ vocabulary, said, onChange, wordless = WORDLESS 
 
 /** The editor of the link's description; `show(words)` when the link changes. */
 export function linkEditor(context) {
-  const { vocabulary } = context.model;
+  const { vocabulary, kit } = context.model;
   return conceptEditor({
     vocabulary,
+    wordless: kit ? PARTS : WORDLESS,
     said: read(context.state.description, vocabulary),
     onChange: (said) => context.describe(said),
   });

@@ -14,10 +14,20 @@ const COUNT = 16;
 
 /** The open models that imagine from the same words as the chosen one. */
 function comparable({ model, models }) {
+  if (model.kit) return []; // it is told parts, and no words
   const words = JSON.stringify(model.vocabulary);
   return models.filter(
     ({ views, vocabulary }) => views.includes("imagine") && JSON.stringify(vocabulary) === words,
   );
+}
+
+/** Why a model stands against itself, or against none. */
+function lonely({ kit, vocabulary }, count) {
+  if (kit) return "A model of parts stands beside its generator in Parts.";
+  const from = vocabulary.length ? "from these words" : "without words";
+  return count
+    ? `Only one open model imagines ${from}, so it stands against itself. Open more with \`mindseye studio RUN …\`.`
+    : `No open model imagines ${from}. Open one with \`mindseye studio RUN …\`.`;
 }
 
 /** An answer and the pictures of each of its sides. */
@@ -52,15 +62,10 @@ export function versusSection(context, { goings, lines, editor }) {
   const left = names.includes(model.name) ? model.name : names[0];
   const fallback = { left, right: names.find((name) => name !== left) ?? left };
   const sides = { left: side(context, "left", models), right: side(context, "right", models) };
-  const from = model.vocabulary.length ? "from these words" : "without words";
   const alone = h(
     "p",
     { class: "note missing", hidden: models.length > 1 },
-    marked(
-      models.length
-        ? `Only one open model imagines ${from}, so it stands against itself. Open more with \`mindseye studio RUN …\`.`
-        : `No open model imagines ${from}. Open one with \`mindseye studio RUN …\`.`,
-    ),
+    marked(lonely(model, models.length)),
   );
   const element = h(
     "div",

@@ -55,6 +55,7 @@ export function mount(root, context) {
 
   /** What two models are compared by; without words only the seed is the same. */
   function comparedBy({ description }) {
+    if (model.kit) return ["wholes and their parts", model.about];
     if (!model.vocabulary.length) return ["draws from the prior", "the same seed, two models"];
     return [spoken(description), ABOUT.compare];
   }
