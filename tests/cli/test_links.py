@@ -50,7 +50,7 @@ def test_a_graph_of_files_is_trained_measured_and_asked(mindseye, folder):
     assert "Try: mindseye evaluate" in out
     scores = told(mindseye("evaluate", "0", "--json"))
     assert scores["links"] == 4
-    assert set(scores["scores"]) == {"auc", "ap", "hits@10", "hits@50", "hits@100"}
+    assert set(scores["scores"]) == {"auc", "ap"}  # four pairs are too few for Hits@10
     found = told(mindseye("links", "0", "n3", "-n", "5", "--json"))
     assert len(found) == 5
     assert all(pair["from"] == "n3" and pair["known"] != "training" for pair in found)

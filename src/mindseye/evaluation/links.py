@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +29,31 @@ from mindseye.runs import BUILTIN, Run
 from mindseye.sparse import Sparse
 
 __all__ = [
-    "MEASURES",
     "LinksReport",
     "evaluate_links",
     "heuristics",
     "links_report",
     "links_scores",
+    "measures",
 ]
 
 Progress = Callable[[int, int], None]
 
-MEASURES: dict[str, Callable[[Tensor, Tensor], float]] = {
-    "auc": roc_auc,
-    "ap": average_precision,
-    "hits@10": lambda linked, apart: hits(linked, apart, 10),
-    "hits@50": lambda linked, apart: hits(linked, apart, 50),
-    "hits@100": lambda linked, apart: hits(linked, apart, 100),
-}
-"""What is measured, by name."""
+Measure = Callable[[Tensor, Tensor], float]
+
+HITS = (10, 50, 100)
+"""The K of Hits@K; one that is larger than the number of pairs without a link says nothing."""
+
+
+def measures(apart: int) -> dict[str, Measure]:
+    """What is measured with so many pairs without a link, by name.
+
+    >>> list(measures(60))
+    ['auc', 'ap', 'hits@10', 'hits@50']
+    """
+    above = {f"hits@{k}": partial(hits, k=k) for k in HITS if k <= apart}
+    return {"auc": roc_auc, "ap": average_precision, **above}
+
 
 CHANCE = {"auc": 0.5, "ap": 0.5}
 """What scores drawn at random give, where that does not depend on the number of pairs."""
@@ -157,11 +165,11 @@ def links_report(
     asked = data.asked
     p = model.p_links(model.q(data.seen).mean)
     scores = [p.logits(pairs.to(data.device)).cpu() for pairs in asked]
-    found = {}
-    for done, (name, measure) in enumerate(MEASURES.items(), 1):
+    found, asked_for = {}, measures(len(asked.apart))
+    for done, (name, measure) in enumerate(asked_for.items(), 1):
         found[name] = resampled(measure, *scores, seed=seed)
         if progress:
-            progress(done, len(MEASURES))
+            progress(done, len(asked_for))
     return LinksReport(data.part, len(asked.linked), found, heuristics(data))
 
 
@@ -184,7 +192,7 @@ def heuristics(data: Linked) -> dict[str, dict[str, float]]:
 def _measured(matrix: Sparse, asked: Pairs, weights: Tensor) -> dict[str, float]:
     """All measures of what the rows of both nodes of a pair share."""
     linked, apart = (_shared(matrix, pairs.cpu(), weights) for pairs in asked)
-    return {name: measure(linked, apart) for name, measure in MEASURES.items()}
+    return {name: measure(linked, apart) for name, measure in measures(len(apart)).items()}
 
 
 def _shared(matrix: Sparse, pairs: Tensor, weights: Tensor) -> Tensor:
