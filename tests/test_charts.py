@@ -12,6 +12,7 @@ from mindseye.charts import (
     cloud_chart,
     heat_chart,
     heat_charts,
+    linked_chart,
     point_chart,
     split_chart,
 )
@@ -116,3 +117,28 @@ def test_a_table_that_does_not_fit_its_names_is_refused():
         heat_chart("a", [[0.1]], ["row"], ["x", "y"])
     with pytest.raises(UsageError, match="`parts` is empty"):
         heat_charts([], "", "")
+
+
+# Points that are joined
+
+
+def test_lines_lie_beneath_the_points_they_join():
+    groups = [("a", [(0.0, 0.0)]), ("b", [(1.0, 1.0)])]
+    apart = linked_chart(groups, [], "t")
+    joined = linked_chart(groups, [[(0.0, 0.0), (1.0, 1.0)]], "t")
+    changed = np.any(np.asarray(apart) != np.asarray(joined), axis=-1)
+    assert 200 < changed.sum() < 2000  # a thin line
+    inks = {tuple(ink) for ink in np.asarray(apart)[changed]}
+    assert inks == {(255, 255, 255)}  # nothing that was drawn is drawn over
+
+
+def test_names_stand_beside_few_points():
+    groups = [("a", [(0.0, 0.0), (1.0, 1.0)])]
+    plain = np.asarray(linked_chart(groups, [], "t"))
+    named = np.asarray(linked_chart(groups, [], "t", [("Ada", (0.0, 0.0))]))
+    assert 20 < np.any(plain != named, axis=-1).sum() < 400
+
+
+def test_points_that_are_not_there_cannot_be_joined():
+    with pytest.raises(UsageError, match="`groups` is empty"):
+        linked_chart([], [], "t")

@@ -125,6 +125,7 @@ def linked_chart(
     groups: Sequence[tuple[str, Sequence[Sequence[float]]]],
     lines: Sequence[Sequence[Sequence[float]]],
     title: str,
+    names: Sequence[tuple[str, Sequence[float]]] = (),
 ) -> Image.Image:
     """Clouds of points in a plane without axes, some of them joined by faint lines.
 
@@ -132,11 +133,13 @@ def linked_chart(
         groups: Names, and the coordinates of all points of the name.
         lines: Pairs of points.
         title: The heading.
+        names: What stands beside points, where these are few.
     """
     if not groups or not all(len(points) for _, points in groups):
         raise UsageError("`groups` is empty; expected one or more, each with points.")
     few = sum(len(points) for _, points in groups) < 200
-    return _plane(groups, title, ("", ""), 5 if few else 2, size=(980, 760), lines=lines)
+    look = {"size": (980, 760), "lines": lines, "names": names}
+    return _plane(groups, title, ("", ""), 5 if few else 2, **look)
 
 
 def _plane(
@@ -146,6 +149,7 @@ def _plane(
     radius: int,
     size: tuple[int, int] = (760, 460),
     lines: Sequence[Sequence[Sequence[float]]] = (),
+    names: Sequence[tuple[str, Sequence[float]]] = (),
 ) -> Image.Image:
     """Points by groups, which are explained on the right; with names, axes have numbers."""
     width, height = size
@@ -161,7 +165,7 @@ def _plane(
     for tick in y.ticks() if any(axes) else ():
         _tick(picture, draw, box, y, tick, across=False)
     for line in lines:
-        draw.line([_placed(box, x, y, point) for point in line], fill=THIN)
+        draw.line([_placed(box, x, y, point) for point in line], fill=FAINT if names else THIN)
     for i, (name, points) in enumerate(groups):
         colour = COLOURS[i % len(COLOURS)]
         for a, b in points:
@@ -171,6 +175,9 @@ def _plane(
         row = MARGIN + 22 * i
         draw.ellipse([box[2] + 14, row + 4, box[2] + 24, row + 14], fill=colour)
         _write(picture, name, (box[2] + 30, row))
+    for name, point in names:
+        across, down = _placed(box, x, y, point)
+        _write(picture, name, (across + radius + 2, down - 16))
     _write(picture, axes[0], ((box[0] + box[2]) // 2 - 60, height - 26))
     return _stack(title, axes[1], [picture])
 

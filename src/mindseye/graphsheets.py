@@ -22,6 +22,10 @@ SHOWN = 20_000
 """The most nodes, and the most links, that are drawn."""
 
 
+NAMED = 60
+"""Of so many nodes, the names are written."""
+
+
 def plane_sheet(
     linker: Linker,
     *,
@@ -44,7 +48,9 @@ def plane_sheet(
     few = f", {SHOWN:,} of them drawn" if nodes > SHOWN else ""
     title = f"{linker.name}: {nodes:,} nodes{few}, {way}"
     groups = _groups(linker.graph, at, shown)
-    return linked_chart(groups, at[links[_some(len(links))]].tolist(), title)
+    places = at.tolist() if nodes <= NAMED else []
+    names = [(linker.graph.name(node), place) for node, place in enumerate(places)]
+    return linked_chart(groups, at[links[_some(len(links))]].tolist(), title, names)
 
 
 def degree_sheet(graph: Graph, title: str) -> Image:
