@@ -156,15 +156,18 @@ def padded(model: CompVAE, batch: Batch, most: int = 0) -> Tensor:
     codes = torch.stack([pad(each, (0, most - len(each))) for each in y.codes.split(sizes)])
     places = torch.stack([pad(p, (0, 0, 0, most - len(p))) for p in y.places.split(sizes)])
     mask = (torch.arange(most, device=x.device) < y.sizes[:, None])[..., None].float()
-    q_z = model.q_z(x)
-    z = q_z.rsample()
-    loc, scale, rho, log_left = posterior(model, x, z, codes, places, mask)
-    noise = torch.randn_like(loc) * mask
-    w = (loc + scale * (noise - rho * noise.sum(1, keepdim=True))) * mask
-    total = w.sum(1)
     said = model.prior_w(model.label(codes.flatten(), places.flatten(0, 1))).view(*codes.shape, -1)
     mean, log_variance = said.chunk(2, -1)
     log_variance = floored(log_variance, model.least)
+    seen = model.seen(x)
+    q_z = model.q_z(seen)
+    z = q_z.rsample()
+    loc, scale, rho, log_left = posterior(model, seen, z, codes, places, mask)
+    deviation = (log_variance / 2).exp()
+    loc, scale = mean + deviation * loc, deviation * scale
+    noise = torch.randn_like(loc) * mask
+    w = (loc + scale * (noise - rho * noise.sum(1, keepdim=True))) * mask
+    total = w.sum(1)
     k = y.sizes[:, None, None]
     spread = (1 - 2 * rho + k * rho**2) * scale**2 / log_variance.exp()
     away = (loc - mean) ** 2 / log_variance.exp()
@@ -175,13 +178,13 @@ def padded(model: CompVAE, batch: Batch, most: int = 0) -> Tensor:
 
 
 def posterior(
-    model: CompVAE, x: Tensor, z: Tensor, codes: Tensor, places: Tensor, mask: Tensor
+    model: CompVAE, seen: Tensor, z: Tensor, codes: Tensor, places: Tensor, mask: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Means, deviations, rho and log(1 - sum of rho) of q(w), padded."""
+    """Means and deviations in units of p(w), rho and log(1 - sum of rho) of q(w), padded."""
     said = model.label_q(codes.flatten(), places.flatten(0, 1)).view(*codes.shape, -1)
     if model.noisy:
         said = said + torch.randn_like(said)
-    known = torch.cat([model.read(model._shown(x)), z], -1)
+    known = torch.cat([seen, z], -1)
     assert model.told is not None
     h = model.told(known)[:, None] + said
     for block in model.blocks:

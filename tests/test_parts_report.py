@@ -245,12 +245,15 @@ class Ideal(nn.Module):
         x = many * torch.tanh(3 / many * waves)
         return NormalPixels(x[:, None, None], self.least.log())
 
-    def q_z(self, x):
-        return diagonal_normal(x[:, 0, 0, :1] * 0, x[:, 0, 0, :1] * 0)
+    def seen(self, x):
+        return x[:, 0, 0]
 
-    def q_w(self, x, z, y, noise=None):
-        groups = self.groups(y)
-        waves = amplitudes(x[:, 0, 0], y.sizes)
+    def q_z(self, seen):
+        return diagonal_normal(seen[:, :1] * 0, seen[:, :1] * 0)
+
+    def q_w(self, seen, z, y, p_w, noise=None):
+        groups = p_w.groups
+        waves = amplitudes(seen, y.sizes)
         counted = groups.totals(nn.functional.one_hot(y.codes, 10).float())
         each = groups.spread(torch.cat([waves.real, waves.imag], 1) / counted.repeat(1, 2))
         chosen = nn.functional.one_hot(y.codes, 10).repeat(1, 2)

@@ -226,8 +226,10 @@ class Composer(Maker):
         parts = self._meant(parts, len(x))
         one = encode_parts([parts], self.device)
         y = Pieces(one.codes.repeat(len(x)), one.places.repeat(len(x), 1), one.sizes.repeat(len(x)))
-        z = self.model.q_z(x).mean
-        w = self.model.q_w(x, z, y, self._tags(y, seed)).mean.view(len(x), len(parts), -1)
+        seen, p_w = self.model.seen(x), self.model.p_w(y, self.model.groups(y))
+        z = self.model.q_z(seen).mean
+        q_w = self.model.q_w(seen, z, y, p_w, self._tags(y, seed))
+        w = q_w.mean.view(len(x), len(parts), -1)
         p_z = self.model.p_z(w.sum(1))
         return self._written(parts, w, (z - p_z.mean) / p_z.stddev)
 

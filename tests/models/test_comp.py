@@ -60,6 +60,15 @@ def permuted(y: Pieces, order: Tensor) -> Pieces:
     return Pieces(y.codes[order], y.places[order], y.sizes)
 
 
+def posterior(
+    model: CompVAE, x: Tensor, y: Pieces, z: Tensor | None = None, tags: Tensor | None = None
+) -> CorrelatedNormals:
+    """q({w_i}|x,z,{l_i}), at the mean of z if no other is given."""
+    seen = model.seen(x)
+    z = model.q_z(seen).mean if z is None else z
+    return model.q_w(seen, z, y, model.p_w(y, model.groups(y)), tags)
+
+
 class Noise:
     """All noise of a bound, so that wholes and parts have theirs wherever they stand."""
 
@@ -90,8 +99,8 @@ def model(request) -> CompVAE:
 def test_shapes_are_those_of_wholes_and_of_parts(model):
     x, y = wholes(model.shape), pieces(model.vocabulary)
     p_w = model.p_w(y, model.groups(y))
-    q_z = model.q_z(x)
-    q_w = model.q_w(x, q_z.mean, y)
+    q_z = model.q_z(model.seen(x))
+    q_w = posterior(model, x, y)
     for each in (p_w, q_w):
         assert each.mean.shape == each.rsample().shape == (N, model.part)
         assert each.log_prob(each.mean).shape == (B,)
@@ -113,6 +122,18 @@ def test_gradients_reach_every_parameter(model):
         if p.grad is None or not p.grad.isfinite().all() or not p.grad.any()
     ]
     assert lost == []
+
+
+def test_a_bound_reads_a_whole_once_and_asks_once_what_its_parts_are(model):
+    asked: list[str] = []
+    hooks = [
+        getattr(model, name).register_forward_hook(lambda *_, name=name: asked.append(name))
+        for name in ("read", "label", "label_q")
+    ]
+    compvae(model, wholes(model.shape), pieces(model.vocabulary))
+    for hook in hooks:
+        hook.remove()
+    assert sorted(asked) == ["label", "label_q", "read"]
 
 
 def test_decoders_are_the_generative_half(model):
@@ -194,7 +215,7 @@ def test_a_whole_is_the_same_alone_and_in_a_batch(model):
 
 def test_wholes_do_not_know_each_other(model):
     x, y = wholes(model.shape).requires_grad_(), pieces(model.vocabulary)
-    q_w = model.q_w(x, model.q_z(x).mean, y)
+    q_w = posterior(model, x, y)
     rows = q_w.groups.owner == 2
     (gradient,) = torch.autograd.grad((q_w.mean[rows] + q_w.scale[rows] + q_w.rho[rows]).sum(), x)
     assert gradient.abs().amax((1, 2, 3)).nonzero().tolist() == [[2]]
@@ -206,7 +227,7 @@ def test_parts_of_one_whole_know_each_other(networks, shape):
     y = pieces(model.vocabulary, (3,))
     other = y._replace(codes=torch.cat([y.codes[:2], (y.codes[2:] + 1) % 2]))
     z, tags = torch.zeros(1, Z), torch.zeros(3, model.label_q.size)
-    before, after = (model.q_w(x, z, each, tags).mean for each in (y, other))
+    before, after = (posterior(model, x, each, z, tags).mean for each in (y, other))
     assert (after - before).abs().amax(1).min() > 1e-3
 
 
@@ -223,7 +244,7 @@ def test_wholes_of_one_part_and_of_thirty_have_a_bound_and_gradients(model):
 @pytest.mark.parametrize(("networks", "shape"), SLIM)
 def test_a_single_part_leans_against_nobody(networks, shape):
     model = make(networks, shape)
-    q = model.q_w(wholes(shape, 1), torch.zeros(1, Z), pieces(model.vocabulary, (1,)))
+    q = posterior(model, wholes(shape, 1), pieces(model.vocabulary, (1,)), torch.zeros(1, Z))
     assert_close(q.rho, torch.sigmoid(q.logits))
     assert_close(q.variance, (q.scale * torch.sigmoid(-q.logits)).square())
 
@@ -235,16 +256,17 @@ def test_parts_of_one_category_are_told_apart_by_noise_alone():
     model, x, z = make("slim", CURVE), wholes(CURVE, 1), torch.zeros(1, Z)
     y = Pieces(torch.tensor([1, 1]), torch.zeros(2, 0), torch.tensor([2]))
     tags = torch.randn(1, model.label_q.size).expand(2, -1)
-    same = model.q_w(x, z, y, tags).mean
+    same = posterior(model, x, y, z, tags).mean
     assert torch.equal(same[0], same[1])
-    for each in (model.q_w(x, z, y, tags * torch.tensor([[1.0], [-1.0]])), model.q_w(x, z, y)):
+    apart = tags * torch.tensor([[1.0], [-1.0]])
+    for each in (posterior(model, x, y, z, apart), posterior(model, x, y, z)):
         assert (each.mean[0] - each.mean[1]).abs().max() > 1e-2
 
 
 def test_parts_with_places_need_no_noise():
     model, x, z = make("slim", PICTURE), wholes(PICTURE, 1), torch.zeros(1, Z)
     y = Pieces(torch.tensor([1, 1]), torch.tensor([[0.5, 0.5], [-0.5, 0.5]]), torch.tensor([2]))
-    q, again = model.q_w(x, z, y), model.q_w(x, z, y)
+    q, again = posterior(model, x, y, z), posterior(model, x, y, z)
     assert torch.equal(q.mean, again.mean)
     assert (q.mean[0] - q.mean[1]).abs().max() > 1e-2
 
@@ -308,5 +330,5 @@ def test_curves_and_colours_are_read_on_a_scale_of_their_own():
     seen: list[Tensor] = []
     for model, values in ((curves, (8.0, -4.0)), (pictures, (1.0, 0.0))):
         model.read.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
-        model.q_z(torch.tensor(values)[:, None, None, None].expand(2, *model.shape))
+        model.seen(torch.tensor(values)[:, None, None, None].expand(2, *model.shape))
     assert [each[:, 0, 0, 0].tolist() for each in seen] == [[2.0, -1.0], [1.0, -1.0]]

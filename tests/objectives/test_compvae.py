@@ -40,6 +40,8 @@ class Exact:
     leans: bool = True
     """Whether its parts know of each other."""
 
+    groups = staticmethod(CompVAE.groups)
+
     def p_w(self, y: Pieces, groups: Groups) -> PartNormals:
         loc = MEANS[y.codes]
         return PartNormals(loc, torch.full_like(loc, SPREAD), groups)
@@ -51,17 +53,19 @@ class Exact:
     def p_x(self, z: Tensor, total: Tensor) -> Independent:
         return Independent(Normal(GAIN * total, NOISE), 1)
 
-    def q_z(self, x: Tensor) -> DiagonalNormal:
-        return self.p_z(x)
+    def seen(self, x: Tensor) -> Tensor:
+        return x
 
-    def q_w(self, x: Tensor, z: Tensor, y: Pieces) -> CorrelatedNormals:
-        groups = Groups.of(y.sizes, len(y.codes))
+    def q_z(self, seen: Tensor) -> DiagonalNormal:
+        return self.p_z(seen)
+
+    def q_w(self, seen: Tensor, z: Tensor, y: Pieces, p_w: PartNormals) -> CorrelatedNormals:
+        groups, prior = p_w.groups, p_w.mean
         size = groups.spread(y.sizes[:, None]).double()
         c = GAIN**2 * SPREAD**2 / (size * GAIN**2 * SPREAD**2 + NOISE**2)
         rho = (1 - (1 - size * c).sqrt()) / size
         logits = (rho / (1 - size * rho)).log() if self.leans else torch.full_like(rho, -1e4)
-        prior = MEANS[y.codes]
-        missing = groups.spread(x - GAIN * groups.totals(prior))
+        missing = groups.spread(seen - GAIN * groups.totals(prior))
         loc = prior + c * missing / GAIN + self.shift
         scale = SPREAD * self.narrow * torch.ones_like(loc)
         return CorrelatedNormals(loc, scale, logits.expand_as(loc), groups)
@@ -74,6 +78,10 @@ def whole(sizes: tuple[int, ...] = (3,), copies: int = 1) -> tuple[Tensor, Piece
     codes = torch.randint(len(MEANS), (sum(sizes),), generator=generator)
     many = torch.tensor(sizes).repeat(copies)
     return x.repeat(copies, 1), Pieces(codes.repeat(copies), torch.zeros(len(codes), 0), many)
+
+
+def posterior(model: Exact, x: Tensor, y: Pieces) -> CorrelatedNormals:
+    return model.q_w(x, x, y, model.p_w(y, model.groups(y)))
 
 
 def log_evidence(x: Tensor, y: Pieces) -> Tensor:
@@ -104,7 +112,7 @@ def expected(model: Exact, **weights: float) -> tuple[Tensor, Tensor]:
 
 def test_the_posterior_here_is_the_true_one():
     x, y = whole((3,))
-    q = Exact().q_w(x, x, y)
+    q = posterior(Exact(), x, y)
     precision = torch.eye(3).double() / SPREAD**2 + GAIN**2 / NOISE**2
     assert_close(q.covariance(0), precision.inverse().expand(D, 3, 3))
     prior = MEANS[y.codes]
@@ -135,7 +143,7 @@ def test_wholes_of_different_sizes_have_each_their_own_evidence():
 )
 def test_a_wrong_posterior_costs_exactly_its_divergence(wrong):
     x, y = whole()
-    lost = divergence(*(each.q_w(x, x, y) for each in (Exact(**wrong), Exact())))
+    lost = divergence(*(posterior(each, x, y) for each in (Exact(**wrong), Exact())))
     found, error = expected(Exact(**wrong))
     assert lost > 2 * error
     assert (log_evidence(x, y)[0] - lost - found).abs() < error
@@ -143,7 +151,7 @@ def test_a_wrong_posterior_costs_exactly_its_divergence(wrong):
 
 def test_beta_weighs_what_is_known_of_the_parts():
     x, y = whole()
-    q = Exact().q_w(x, x, y)
+    q = posterior(Exact(), x, y)
     kl = kl_divergence(q, Exact().p_w(y, q.groups))[0]
     found, error = expected(Exact(), beta=0.25, dear=0.0)
     assert (log_evidence(x, y)[0] + 0.75 * kl - found).abs() < error
@@ -155,7 +163,7 @@ def test_its_mean_gradient_is_that_of_the_divergence(shift, narrow):
     given = [torch.tensor(each, requires_grad=True) for each in (shift, narrow)]
     model = Exact(*given)
     found = torch.autograd.grad(expected(model)[0], given)
-    lost = divergence(model.q_w(x, x, y), Exact().q_w(x, x, y))
+    lost = divergence(posterior(model, x, y), posterior(Exact(), x, y))
     closed = torch.autograd.grad(-lost, given)
     assert_close(torch.stack(found), torch.stack(closed), rtol=0.02, atol=0.2)
     assert (max(map(abs, closed)) > 5) == (shift > 0)

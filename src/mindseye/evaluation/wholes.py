@@ -148,8 +148,9 @@ def extracted(model: CompVAE, x: Tensor, y: Pieces, seed: int = 0) -> Extracted:
     tags = normals(keys(seed, index, "tags"), model.label_q.size)
     found = []
     for rows, some in chunks(y, size):
-        z = model.q_z(x[rows]).mean
-        q_w = model.q_w(x[rows], z, some, tags.repeat(len(some.sizes), 1))
+        seen, p_w = model.seen(x[rows]), model.p_w(some, model.groups(some))
+        z = model.q_z(seen).mean
+        q_w = model.q_w(seen, z, some, p_w, tags.repeat(len(some.sizes), 1))
         w = q_w.mean.unflatten(0, (-1, size))
         p_z = model.p_z(w.sum(1))
         found.append(Extracted(w, (z - p_z.mean) / p_z.stddev))

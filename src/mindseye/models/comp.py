@@ -147,26 +147,31 @@ class CompVAE(nn.Module):
         log_scale = floored(log_variance, self.least) / 2
         return NormalPixels(mean, log_scale.expand_as(mean))
 
-    def q_z(self, x: Tensor) -> DiagonalNormal:
-        """q(z|x)."""
-        return diagonal_normal(*loc_and_log_scale(self.posterior_z(self.read(self._shown(x)))))
+    def seen(self, x: Tensor) -> Tensor:
+        """What both posteriors are told of wholes `(B, C, H, W)`: they are read once."""
+        return self.read(self._shown(x))
+
+    def q_z(self, seen: Tensor) -> DiagonalNormal:
+        """q(z|x), by what is seen in x."""
+        return diagonal_normal(*loc_and_log_scale(self.posterior_z(seen)))
 
     def q_w(
-        self, x: Tensor, z: Tensor, y: Pieces, noise: Tensor | None = None
+        self, seen: Tensor, z: Tensor, y: Pieces, p_w: PartNormals, noise: Tensor | None = None
     ) -> CorrelatedNormals:
         """q({w_i}|x,z,{l_i}).
 
         Arguments:
-            x: Wholes `(B, C, H, W)`.
+            seen: What is seen in the wholes.
             z: Their latents.
             y: Their parts.
+            p_w: What is known of the parts before wholes are seen.
             noise: What tells parts of one category apart, `(N, ...)`; drawn if not given.
         """
-        groups = self.groups(y)
+        groups = p_w.groups
         said = self.label_q(y.codes, y.places)
         if self.noisy:
             said = said + (torch.randn_like(said) if noise is None else noise)
-        known = torch.cat([self.read(self._shown(x)), z], -1)
+        known = torch.cat([seen, z], -1)
         if self.told is None:
             h = torch.cat([groups.spread(known), said.to(known.dtype)], -1)
         else:
@@ -176,8 +181,7 @@ class CompVAE(nn.Module):
         loc, log_scale, logits = self.posterior_w(h).float().chunk(3, -1)
         scale = soft_bounded(log_scale).exp()
         if self.told is not None:  # what is known of a part is how it differs from its kind
-            prior = self.p_w(y, groups)
-            loc, scale = torch.addcmul(prior.mean, prior.stddev, loc), prior.stddev * scale
+            loc, scale = torch.addcmul(p_w.mean, p_w.stddev, loc), p_w.stddev * scale
         return CorrelatedNormals(loc, scale, logits, groups)
 
     @staticmethod

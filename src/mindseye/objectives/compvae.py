@@ -35,12 +35,13 @@ def compvae(
     model: CompVAE, x: Tensor, y: Pieces, *, beta: float = 1.0, dear: float = 10.0
 ) -> Bound:
     """log p(x|z,w~) - beta KL(parts) - log q(z|x) + log p(z|w~), and z dearer where beta < 1."""
-    q_z = model.q_z(x)
+    seen, p_w = model.seen(x), model.p_w(y, model.groups(y))
+    q_z = model.q_z(seen)
     z = q_z.rsample()
-    q_w = model.q_w(x, z, y)
+    q_w = model.q_w(seen, z, y, p_w)
     total = q_w.groups.totals(q_w.rsample())
     log_px = model.p_x(z, total).log_prob(x)
-    kl_w = kl_divergence(q_w, model.p_w(y, q_w.groups))
+    kl_w = kl_divergence(q_w, p_w)
     kl_z = -q_z.entropy() - model.p_z(total).log_prob(z)
     price = -q_z.entropy() - model.p_z(total.detach()).log_prob(z)
     value = log_px - beta * kl_w - kl_z - dear * (1 - beta) * price
