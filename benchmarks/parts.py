@@ -111,10 +111,10 @@ def ours(recipe: Recipe, device: str) -> Iterator[None]:
             yield
 
 
-Bounded = Callable[[CompVAE, Batch], Tensor]
+Bounded = Callable[[CompVAE, Batch[Pieces]], Tensor]
 
 
-def steps(recipe: Recipe, device: str, some: list[Batch], bound: Bounded) -> Iterator[None]:
+def steps(recipe: Recipe, device: str, some: list[Batch[Pieces]], bound: Bounded) -> Iterator[None]:
     """A loop as it is usually written, a step at a time."""
     model = fresh(recipe, device, data_of(recipe, device, None))
     assert isinstance(model, CompVAE)
@@ -129,15 +129,14 @@ def steps(recipe: Recipe, device: str, some: list[Batch], bound: Bounded) -> Ite
         yield
 
 
-def padded_bound(model: CompVAE, batch: Batch) -> Tensor:
+def padded_bound(model: CompVAE, batch: Batch[Pieces]) -> Tensor:
     """The mean bound of a batch, its wholes padded to as many parts as the largest has."""
     return padded(model, batch).mean()
 
 
-def one_by_one(model: CompVAE, batch: Batch) -> Tensor:
+def one_by_one(model: CompVAE, batch: Batch[Pieces]) -> Tensor:
     """The same, whole after whole, each padded to as many parts as the largest has."""
     x, y = batch.x, batch.y
-    assert isinstance(y, Pieces)
     most, sizes = int(y.sizes.max()), y.sizes.tolist()
     parts = zip(y.codes.split(sizes), y.places.split(sizes), strict=True)
     each = [
@@ -147,10 +146,9 @@ def one_by_one(model: CompVAE, batch: Batch) -> Tensor:
     return torch.cat(each).mean()
 
 
-def padded(model: CompVAE, batch: Batch, most: int = 0) -> Tensor:
+def padded(model: CompVAE, batch: Batch[Pieces], most: int = 0) -> Tensor:
     """The bound of every whole, by tensors `(B, K, ...)` and a mask."""
     x, y = batch.x, batch.y
-    assert isinstance(y, Pieces)
     sizes = y.sizes.tolist()
     most = most or max(sizes)
     codes = torch.stack([pad(each, (0, most - len(each))) for each in y.codes.split(sizes)])
@@ -199,7 +197,7 @@ def posterior(
 
 
 @torch.no_grad()
-def difference(model: CompVAE, batch: Batch) -> float:
+def difference(model: CompVAE, batch: Batch[Pieces]) -> float:
     """The largest difference of the bounds of wholes, ours and padded, without noise."""
     quiet = {"randn": torch.zeros, "randn_like": torch.zeros_like}
     with patch.multiple(torch, **quiet), patch("torch.distributions.Normal.rsample", _still):

@@ -18,6 +18,7 @@ from mindseye.data import Batch
 from mindseye.distributions import Attributes
 from mindseye.errors import UsageError
 from mindseye.imagine import Mind, Query
+from mindseye.labels import Labels
 from mindseye.models import Described
 from mindseye.randomness import keys_of_each, normals
 
@@ -336,6 +337,6 @@ def recast(mind: Mind, pictures: Tensor, descriptions: Sequence[str]) -> Tensor:
     return torch.stack([mind.expected(torch.cat([each, manners], -1)) for each in said])
 
 
-def latents_of(mind: Mind, batch: Batch) -> Tensor:
+def latents_of(mind: Mind, batch: Batch[Labels]) -> Tensor:
     """The means of q(z|x) of a batch, `(B, D)`, on the CPU."""
     return torch.cat([mind.read(x).mean.cpu() for x in batch.x.split(64)])

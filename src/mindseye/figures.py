@@ -16,7 +16,7 @@ from mindseye.data import Batch, Dataset
 from mindseye.errors import UsageError
 from mindseye.explore import ellipse, experts, plane
 from mindseye.imagine import Imagined, Mind
-from mindseye.labels import decode
+from mindseye.labels import Labels, decode
 from mindseye.sheets import (
     PALETTE,
     RGB,
@@ -228,7 +228,7 @@ def comparison_sheet(
 
 
 @torch.no_grad()
-def latent_plane(mind: Mind, nearest: Batch | None = None, side: int = 24) -> Image:
+def latent_plane(mind: Mind, nearest: Batch[Labels] | None = None, side: int = 24) -> Image:
     """The plane of a two-dimensional latent, tinted by concept (Figure 7).
 
     A point's colour is the most probable description under p(y|z). Given pictures with their
@@ -255,7 +255,7 @@ def latent_plane(mind: Mind, nearest: Batch | None = None, side: int = 24) -> Im
     )
 
 
-def _nearest(mind: Mind, z: Tensor, batch: Batch) -> Tensor:
+def _nearest(mind: Mind, z: Tensor, batch: Batch[Labels]) -> Tensor:
     """The codes of the pictures whose latents are nearest to some points."""
     latents = torch.cat([mind.model.q_x(x.to(mind.device)).mean for x in batch.x.split(1000)])
     return batch.y.codes.to(mind.device)[torch.cdist(z, latents).argmin(1)]

@@ -226,7 +226,7 @@ def growing_sheet(composer: Composer, data: Wholes, n: int = 3, seed: int = 0) -
         seed: Chooses the wholes.
     """
     sizes = [size for size in (1, 2, 4, 8, 16, 32) if size < data.most] + [data.most]
-    drawn: Any = data.examples(torch.arange(len(sizes)), torch.tensor(sizes)).y
+    drawn = data.examples(torch.arange(len(sizes)), torch.tensor(sizes)).y
     rows = []
     for parts in map(_rounded, decode_parts(data.vocabulary, drawn)):
         real = data.wholes_of(encode_parts([parts]), seed, n)[0]
@@ -248,8 +248,7 @@ def real_wholes_sheet(
         wholes = data.wholes_of(encode_parts([parts]), seed, n)[0]
         return wholes_sheet(wholes, [parts] * n, f"{title}: {parts}", marks=marks, rgb=TRUTH)
     batch = data.examples(torch.arange(n))
-    pieces: Any = batch.y
-    each = decode_parts(data.vocabulary, pieces)
+    each = decode_parts(data.vocabulary, batch.y)
     return wholes_sheet(batch.x, each, title, [*map(_brief, each)], marks=marks, rgb=TRUTH)
 
 

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import torch
 
-from mindseye.data import DATASETS, Data, describe_parts
+from mindseye.data import DATASETS, Data, Sines, describe_parts
 from mindseye.errors import UsageError
 
 OFFLINE = [
@@ -101,3 +101,10 @@ def test_labels_cannot_be_negative():
 def test_an_unknown_data_set_is_corrected():
     with pytest.raises(UsageError, match=r"`data.name='dsprite'` .* Did you mean 'dsprites'"):
         Data("dsprite")
+
+
+def test_wholes_are_opened_as_such_and_pictures_of_words_are_not():
+    wholes = Data("sines", most=3).wholes("test", seed=2)
+    assert (type(wholes), wholes.part, wholes.most, wholes.seed) == (Sines, "test", 3, 2)
+    with pytest.raises(UsageError, match=r"'mnist-a'` has no parts; expected 'sines', .* 'loads'"):
+        Data("mnist-a", source="digits").wholes()

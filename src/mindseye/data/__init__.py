@@ -26,6 +26,7 @@ from mindseye.data.sines import Sines
 from mindseye.data.sites import Sites
 from mindseye.data.sources import Sources, digits, mnist, sources
 from mindseye.data.two_objects import TwoObjects
+from mindseye.data.wholes import Wholes
 from mindseye.errors import UsageError, did_you_mean, listed
 
 __all__ = [
@@ -207,6 +208,14 @@ class Data:
         if part != "train":  # descriptions are hidden in training only
             options |= {k: v for k, v in _EVERYTHING_SAID.items() if k in options}
         return kind.read(self.source, part, folder, seed=seed, **options)
+
+    def wholes(self, part: str = "train", *, seed: int = 0) -> Wholes:
+        """A part of a data set of wholes and their parts, which has no files."""
+        dataset: object = self.open(part, seed=seed)
+        if not isinstance(dataset, Wholes):
+            known = [name for name, kind in DATASETS.items() if issubclass(kind, Wholes)]
+            raise UsageError(f"`data.name={self.name!r}` has no parts; expected {listed(known)}.")
+        return dataset
 
     def _check(self) -> None:
         """Refuse a field that means nothing for this data set."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ PICTURES, AT_ONCE = 8192, 1024
 
 
 def mean_picture(
-    examples: Callable[[Tensor], Batch], count: int, device: torch.device | str = "cpu"
+    examples: Callable[[Tensor], Batch[Any]], count: int, device: torch.device | str = "cpu"
 ) -> Tensor:
     """The mean of many examples, chosen at random and always the same, float32.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
 from mindseye.concepts import Concept, Vocabulary
 from mindseye.labels import Labels
+from mindseye.pieces import Pieces
 
 __all__ = ["ENDLESS", "Batch", "Dataset"]
 
@@ -17,13 +18,16 @@ ENDLESS = 2**40
 """The count of a data set whose pictures never come to an end."""
 
 
-class Batch(NamedTuple):
-    """Pictures and their descriptions."""
+Said = TypeVar("Said", Labels, Pieces)
+
+
+class Batch(NamedTuple, Generic[Said]):
+    """Pictures and their descriptions: words, or the parts that wholes are made of."""
 
     x: Tensor
     """Pictures, float32 in [0, 1], `(B, C, H, W)`."""
 
-    y: Labels
+    y: Said
     """What is known about them."""
 
 
@@ -36,11 +40,11 @@ class Dataset(Protocol):
     count: int
     """How many different pictures the part has; `ENDLESS` for no end of them."""
 
-    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
+    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch[Labels]:
         """Training batch number `step`, or `count` from there on, one behind the other."""
         ...
 
-    def examples(self, index: Tensor) -> Batch:
+    def examples(self, index: Tensor) -> Batch[Labels]:
         """The pictures of some indices: the same alone or together."""
         ...
 

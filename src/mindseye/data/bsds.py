@@ -116,12 +116,12 @@ class Bsds:
             images = [images[i] for i in (stay if part == "train" else apart).tolist()]
         return cls(images, part, seed=seed)
 
-    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
+    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch[Labels]:
         """Training batch number `step`: patches of random places with fresh noise."""
         rows = positions(step, size, count, self.pixels.device)
         return self._patches(keys(self.seed, rows, "order"))
 
-    def examples(self, index: Tensor) -> Batch:
+    def examples(self, index: Tensor) -> Batch[Labels]:
         """The patches of some indices: the same alone or together."""
         return self._patches(keys(self.seed, index, self.part))
 
@@ -158,7 +158,7 @@ class Bsds:
             setattr(self, name, getattr(self, name).to(device))
         return self
 
-    def _patches(self, key: Tensor) -> Batch:
+    def _patches(self, key: Tensor) -> Batch[Labels]:
         """Patches whose places and noise are drawn by keys."""
         grey = self._grey(integers(key, self.places))
         noisy = (grey + pixel_uniforms(key, SIDE**2)) / 256

@@ -43,12 +43,12 @@ class Coloured:
         self.shape: tuple[int, int, int] = tuple(images.shape[1:])  # pyright: ignore[reportAttributeAccessIssue]
         self.part, self.seed, self.source = part, seed, source
 
-    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
+    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch[Labels]:
         """Training batch number `step`, or `count` from there on: every picture once an epoch."""
         position = positions(step, size, count, self.images.device)
         return self.examples(shuffled(position, self.count, self.seed))
 
-    def examples(self, index: Tensor) -> Batch:
+    def examples(self, index: Tensor) -> Batch[Labels]:
         """The pictures of some numbers: the same alone or together."""
         return Batch(self._pixels(index % self.count), self._said(index))
 

@@ -120,12 +120,12 @@ class DSprites:
         path = the_file("dSprites", [FILE], places(folder, "dsprites"))
         return cls(packed(path, cache("dsprites")), part, **options)
 
-    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
+    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch[Labels]:
         """Training batch number `step`: pictures drawn at random with replacement."""
         rows = positions(step, size, count, self.device)
         return self.examples(integers(keys(self.seed, rows, f"order {self.part}"), self.count))
 
-    def examples(self, index: Tensor) -> Batch:
+    def examples(self, index: Tensor) -> Batch[Labels]:
         """The pictures of some numbers: the same alone or together."""
         codes = self.codes_of(index)
         u = uniforms(keys(self.split_seed, row_of_codes(codes), "known"), 1)

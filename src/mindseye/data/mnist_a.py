@@ -137,12 +137,12 @@ class MnistA:
         """A part rendered from the digits of a name: mnist, digits or auto."""
         return cls(sources(source, folder), part, **options)
 
-    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
+    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch[Labels]:
         """Training batch number `step`: pictures drawn at random with replacement."""
         rows = step * size + torch.arange(count * size, device=self.images.device)
         return self.examples(integers(keys(self.seed, rows, "order"), self.count))
 
-    def examples(self, index: Tensor) -> Batch:
+    def examples(self, index: Tensor) -> Batch[Labels]:
         """The pictures of some indices: the same alone or together."""
         key = keys(self.seed, index, self.part)
         source = index % len(self.images)

@@ -74,7 +74,7 @@ class Stored:
         self.part, self.binarise, self.source = part, binarise, source
         self.seed, self.static_seed = seed, static_seed
 
-    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
+    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch[Labels]:
         """Training batch number `step`, or `count` from there on: every picture once an epoch.
 
         Where a share of it is `described`, those rows come first, and their pictures have epochs of
@@ -88,7 +88,7 @@ class Stored:
         both = [known.view(count, few), rest.view(count, size - few)]
         return self.examples(torch.cat(both, 1).flatten())
 
-    def examples(self, index: Tensor) -> Batch:
+    def examples(self, index: Tensor) -> Batch[Labels]:
         """The pictures of some numbers: the same alone or together."""
         source = index % len(self.images)
         codes = self.codes[source]

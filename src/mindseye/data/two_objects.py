@@ -109,7 +109,7 @@ class TwoObjects:
         """The captions of a compositional split's validation or test, `(M, 9)`."""
         return cls(part, compositional=True, split_seed=split_seed).every
 
-    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
+    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch[Labels]:
         """Training batch number `step`: pictures drawn at random with replacement."""
         rows = step * size + torch.arange(count * size, device=self.every.device)
         index = integers(keys(self.seed, rows, "order"), self.count)
@@ -117,7 +117,7 @@ class TwoObjects:
             return self.examples(index)
         return Batch(self._all().index_select(0, index).float() / 255, self._said(index))
 
-    def examples(self, index: Tensor) -> Batch:
+    def examples(self, index: Tensor) -> Batch[Labels]:
         """The pictures of some indices: the same alone or together."""
         u = uniforms(keys(self.seed, index, self.part), 1 + NUMBERS)
         codes = self.every[(u[:, 0] * len(self.every)).long()]

@@ -97,7 +97,7 @@ class Wholes(ABC):
 
     def batch(
         self, step: int | Tensor, size: int, count: int = 1, most: int | None = None
-    ) -> Batch:
+    ) -> Batch[Pieces]:
         """Training batch number `step`, numbers of parts in mirrored pairs.
 
         Arguments:
@@ -117,7 +117,7 @@ class Wholes(ABC):
         sizes = _mirrored(rows, most, self.seed, f"pairs {self.part}")
         return self._made(index, sizes, count * size // 2 * (most + 1))
 
-    def examples(self, index: Tensor, sizes: Tensor | None = None) -> Batch:
+    def examples(self, index: Tensor, sizes: Tensor | None = None) -> Batch[Pieces]:
         """The wholes of some indices, the same alone or together.
 
         Arguments:
@@ -186,14 +186,13 @@ class Wholes(ABC):
         """The numbers of wholes by their keys, `(B, G)`; none unless a data set has some."""
         return torch.zeros(len(key), 0, device=key.device)
 
-    def _made(self, index: Tensor, sizes: Tensor, rows: int) -> Batch:
+    def _made(self, index: Tensor, sizes: Tensor, rows: int) -> Batch[Pieces]:
         """The wholes of some indices and sizes, which add up to `rows`."""
         key = keys(self.seed, index, self.part)
         u = uniforms(_keys_of_parts(key, sizes, rows, "parts"), 1 + len(self.vocabulary.axes))
         codes = (u[:, 0] * len(self.vocabulary.categories)).long()
         pieces = Pieces(codes, (self.reach * (2 * u[:, 1:] - 1)).float(), sizes)
-        x = self.render(pieces, self.draw(pieces, key))
-        return Batch(x, pieces)  # pyright: ignore[reportArgumentType] parts in place of words
+        return Batch(self.render(pieces, self.draw(pieces, key)), pieces)
 
 
 def _at_least_one(most: int) -> int:

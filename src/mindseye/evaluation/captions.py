@@ -200,7 +200,7 @@ def caption_report(
 class _Measured:
     """What is measured of some pictures."""
 
-    def __init__(self, model: VLVAE | Flowing, batch: Batch, key: Tensor):
+    def __init__(self, model: VLVAE | Flowing, batch: Batch[Labels], key: Tensor):
         self.model, self.batch, self.key = model, batch, key
         self.flows = model if isinstance(model, Flowing) else None
 

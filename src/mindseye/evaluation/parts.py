@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -99,7 +98,7 @@ def evaluate_parts(
     model = run.model().to(device)
     if not isinstance(model, CompVAE):
         raise UsageError(f"{run.path} is of `kind={run.recipe.model.kind!r}`; expected 'comp'.")
-    dataset: Any = run.recipe.data.open(part, seed=seed, folder=data).to(device)
+    dataset = run.recipe.data.wholes(part, seed=seed).to(device)
     report = parts_report(
         model, dataset, name=run.name, wholes=wholes, draws=draws, seed=seed, progress=progress
     )
@@ -261,8 +260,7 @@ def _checks(composer: Composer, dataset: Wholes, seed: int) -> dict[str, float]:
 def _descriptions(dataset: Wholes, many: int, size: int) -> Pieces:
     """The first descriptions of a data set, with so many parts each."""
     index = torch.arange(many, device=dataset.device)
-    batch: Any = dataset.examples(index, torch.full_like(index, size))  # parts in place of words
-    return batch.y
+    return dataset.examples(index, torch.full_like(index, size)).y
 
 
 def _estimate(values: Tensor) -> Estimate | None:

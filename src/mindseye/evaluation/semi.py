@@ -142,7 +142,7 @@ def semi_report(
     )
 
 
-def _right(model: SemiVAE, batch: Batch, part: str) -> Tensor:
+def _right(model: SemiVAE, batch: Batch[Labels], part: str) -> Tensor:
     """Which attributes of which pictures are read right, `(B, K)`."""
     if not batch.y.observed.all():
         raise UsageError(
@@ -151,7 +151,7 @@ def _right(model: SemiVAE, batch: Batch, part: str) -> Tensor:
     return model.q_y_given_x(batch.x).mode == batch.y.codes
 
 
-def _bound(model: SemiVAE, batch: Batch) -> Tensor:
+def _bound(model: SemiVAE, batch: Batch[Labels]) -> Tensor:
     """The bound of log p(x), `(B,)`: nothing is said."""
     nothing = Labels(batch.y.codes, torch.zeros_like(batch.y.observed))
     return semi_dgm(model, batch.x, nothing).terms["elbo"]

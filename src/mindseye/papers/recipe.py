@@ -175,7 +175,7 @@ class Recipe:
         return self.model.build(self.data.vocabulary, self.data.shape)
 
     @property
-    def bounds(self) -> list[Callable[[nn.Module, Batch, Any], Bound]]:
+    def bounds(self) -> list[Callable[[nn.Module, Batch[Any], Any], Bound]]:
         """The bound of every stage, as a function of a model, a batch and the warm-up of β."""
         bound = _heated if self.training.cooling else _warmed_up
         return [partial(bound, stage, self.weights) for stage in self.stages]
@@ -231,7 +231,7 @@ def get_recipe(name: str) -> Recipe:
 
 
 def _warmed_up(
-    stage: Objective, given: Mapping[str, float], model: nn.Module, batch: Batch, beta: Any
+    stage: Objective, given: Mapping[str, float], model: nn.Module, batch: Batch[Any], beta: Any
 ) -> Bound:
     """The bound of one stage; the warm-up multiplies its capacity, or else its β."""
     if warmed := _warmed(stage):
@@ -240,13 +240,15 @@ def _warmed_up(
 
 
 def _heated(
-    stage: Objective, given: Mapping[str, float], model: nn.Module, batch: Batch, heat: Any
+    stage: Objective, given: Mapping[str, float], model: nn.Module, batch: Batch[Any], heat: Any
 ) -> Bound:
     """The bound of one stage, its divergence that much heavier."""
     return _bound(stage, given, model, batch).heated(heat)
 
 
-def _bound(stage: Objective, given: Mapping[str, Any], model: nn.Module, batch: Batch) -> Bound:
+def _bound(
+    stage: Objective, given: Mapping[str, Any], model: nn.Module, batch: Batch[Any]
+) -> Bound:
     """The bound of one stage, by those of the weights that are its own."""
     weights = stage.weights | {k: v for k, v in given.items() if k in stage.weights}
     return stage.function(model, batch.x, batch.y, **weights)

@@ -13,7 +13,7 @@ from mindseye.data.places import find, places
 from mindseye.files import read_json
 from mindseye.holes import holes_plane
 from mindseye.imagine import Mind
-from mindseye.labels import decode
+from mindseye.labels import Labels, decode
 from mindseye.reproduction.drawing import Picture
 from mindseye.runs import Run
 from mindseye.sheets import row_sheet
@@ -219,7 +219,7 @@ def _wide(pictures: Tensor) -> Tensor:
     return torch.nn.functional.interpolate(pictures, size, mode="bilinear").clamp(0, 1)
 
 
-def _captions(batch: Batch) -> list[str]:
+def _captions(batch: Batch[Labels]) -> list[str]:
     sentence = Data("two-objects").vocabulary
     return [str(caption) for caption in decode(sentence, batch.y)]
 
@@ -236,7 +236,7 @@ def _models(runs: Sequence[Labelled]) -> list[Labelled]:
     ]
 
 
-def _test(run: Run, data: str | None, n: int) -> Batch:
+def _test(run: Run, data: str | None, n: int) -> Batch[Labels]:
     return run.recipe.data.open("test", folder=data).examples(torch.arange(n))
 
 

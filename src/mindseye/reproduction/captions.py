@@ -114,7 +114,8 @@ def _observed(
     dataset = replace(run.recipe.data, name=judged).open("test", folder=data).to(device)
     index = torch.arange(min(pictures, dataset.count), device=device)
     right = words_right(observer, dataset.vocabulary)
-    shares = torch.cat([right(*dataset.examples(some)) for some in index.split(500)])
+    batches = map(dataset.examples, index.split(500))
+    shares = torch.cat([right(batch.x, batch.y) for batch in batches])
     e = bootstrap(shares.double().cpu())
     return {"seen": 100 * e.mean, "seen low": 100 * e.low, "seen high": 100 * e.high}
 

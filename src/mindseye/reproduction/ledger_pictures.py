@@ -12,6 +12,7 @@ from mindseye.data import Batch
 from mindseye.data.bsds import seen
 from mindseye.explore import latents_of, recast
 from mindseye.files import read_json
+from mindseye.labels import Labels
 from mindseye.layouts import principal
 from mindseye.metrics.likelihood import ACTIVE
 from mindseye.reproduction import caption_pictures
@@ -148,7 +149,7 @@ def _embedding(
     return Picture("embedding", "Embedding of the manners", caption, chart)
 
 
-def _held_out(run: Run, data: str | None, n: int) -> Batch:
+def _held_out(run: Run, data: str | None, n: int) -> Batch[Labels]:
     """The first test pictures, as many as there are up to n."""
     dataset = run.recipe.data.open("test", folder=data)
     return dataset.examples(torch.arange(min(n, dataset.count)))

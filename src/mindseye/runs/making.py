@@ -165,7 +165,7 @@ def _seen(recipe: Recipe, model: nn.Module, dataset: Dataset) -> Dataset | Readi
     return Readings(model.eval(), dataset, recipe.training.seed, few)
 
 
-def batches(recipe: Recipe, dataset: Dataset | Readings) -> Callable[..., Batch]:
+def batches(recipe: Recipe, dataset: Dataset | Readings) -> Callable[..., Batch[Any]]:
     """Batches by their number, of wholes also by how many parts they may have."""
     size = recipe.training.batch_size
     return lambda number, count=1, *level: dataset.batch(number, size, count, *level)

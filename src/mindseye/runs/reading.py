@@ -36,12 +36,12 @@ class Readings:
     def __init__(self, model: Flowing, dataset: Dataset, seed: int, few: int):
         device = model.device
         count = min(KEPT[device.type], max(AT_ONCE, few))
-        parts = [_read(model, *dataset.examples(i)) for i in _pieces(count, device)]
+        parts = [_read(model, dataset.examples(i)) for i in _pieces(count, device)]
         self.read = torch.cat([read for read, _ in parts])  # (N, 2, D)
         self.y = Labels(*(torch.cat(each) for each in zip(*(y for _, y in parts), strict=True)))
         self.seed = seed
 
-    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
+    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch[Labels]:
         """Training batch number `step`: what was read of pictures drawn with replacement."""
         rows = step * size + torch.arange(count * size, device=self.read.device)
         index = integers(keys(self.seed, rows, "readings"), len(self.read))
@@ -54,7 +54,7 @@ def _pieces(count: int, device: torch.device) -> tuple[Tensor, ...]:
 
 
 @torch.no_grad()
-def _read(model: Flowing, x: Tensor, y: Labels) -> tuple[Tensor, Labels]:
+def _read(model: Flowing, batch: Batch[Labels]) -> tuple[Tensor, Labels]:
     """Means and deviations `(B, 2, D)`, and the descriptions."""
-    q = model.posterior(x, y)
-    return torch.stack([q.mean, q.stddev], 1), y
+    q = model.posterior(batch.x, batch.y)
+    return torch.stack([q.mean, q.stddev], 1), batch.y

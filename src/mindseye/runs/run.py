@@ -35,6 +35,7 @@ from mindseye.files import explained, read_json, write_json
 from mindseye.generating import Truth
 from mindseye.graphsheets import plane_sheet
 from mindseye.imagine import Mind
+from mindseye.labels import Labels
 from mindseye.linking import Linker
 from mindseye.models import (
     VAE,
@@ -264,15 +265,14 @@ class Run:
         if "q_y" in self.recipe.fits:
             sheet = imagined_sheet(self.mind().imagined("", n=32))
         elif self.recipe.model.kind == "comp":
-            real: Any = self.recipe.data.open("test")
-            sheet = growing_sheet(self.composer(), real)
+            sheet = growing_sheet(self.composer(), self.recipe.data.wholes("test"))
         elif self.recipe.model.kind == "graph":
             sheet = plane_sheet(self.linker(data), straight=True)
         else:
             return
         save_picture(self.path / "samples.png", sheet)
 
-    def examples(self, count: int, data: str | None = None) -> Batch:
+    def examples(self, count: int, data: str | None = None) -> Batch[Labels]:
         """The first training pictures, with what they show; `data` is a folder with the data."""
         dataset = self.recipe.data.open("train", seed=self.recipe.training.seed, folder=data)
         return dataset.examples(torch.arange(count))

@@ -16,6 +16,7 @@ from mindseye.errors import MindseyeError, UsageError, did_you_mean
 from mindseye.explore import effects, latents_of
 from mindseye.generating import Truth
 from mindseye.imagine import Mind
+from mindseye.labels import Labels
 from mindseye.runs import BUILTIN, Run, list_runs, spelled
 from mindseye.studio.results import Result, find_results
 
@@ -35,7 +36,7 @@ class Absent(UsageError):
 class Training(NamedTuple):
     """Some training pictures and where a model sees them."""
 
-    batch: Batch
+    batch: Batch[Labels]
     latents: Tensor
     """The means of q(z|x), `(N, D)`."""
 
