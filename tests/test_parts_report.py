@@ -18,7 +18,13 @@ from mindseye.distributions.normal import diagonal_normal
 from mindseye.errors import UsageError
 from mindseye.evaluation import wholes as many_wholes
 from mindseye.evaluation.part_reports import SECTIONS
-from mindseye.evaluation.parts import PartsReport, evaluate_parts, parts_report, sizes_of
+from mindseye.evaluation.parts import (
+    PartsReport,
+    evaluate_parts,
+    generator_rows,
+    parts_report,
+    sizes_of,
+)
 from mindseye.evaluation.wholes import (
     drawn,
     extracted,
@@ -38,7 +44,7 @@ FEW = {"wholes": 3, "draws": 4}
 SIZES = {
     "sines": [1, 2, 4, 8, 16, 20, 24, 30],
     "sites": [1, 2, 4, 8, 10, 12, 16],
-    "loads": [1, 2, 4, 8, 16, 20, 30],
+    "loads": [1, 2, 4, 8, 16, 20, 24, 30],
 }
 ALWAYS = {
     *("distance", "distance, expected", "distance, generator"),
@@ -119,7 +125,7 @@ def test_progress_is_told_and_the_seed_decides(runs):
     calls, before = [], torch.random.get_rng_state()
     model, data = model_of(runs["loads"]), Loads("test", most=2)
     one = parts_report(model, data, **FEW, progress=lambda *at: calls.append(at))
-    assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert calls == [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]
     assert torch.equal(before, torch.random.get_rng_state())
     assert parts_report(model, data, **FEW).rows == one.rows
     assert parts_report(model, data, **FEW, seed=1).rows != one.rows
@@ -140,6 +146,17 @@ def test_rows_are_within_what_was_trained_and_beyond():
     assert sizes_of(Sines("test", most=5)) == [1, 2, 4, 5, 20, 24, 30]
     assert sizes_of(Sites("test", most=1)) == [1, 10, 12, 16]
     assert sizes_of(Loads("test", most=32)) == [1, 2, 4, 8, 16, 32]
+
+
+@pytest.mark.parametrize("name", ["sines", "sites"])
+def test_the_generator_has_without_a_model_what_it_has_beside_one(runs, name):
+    kind = {"sines": Sines, "sites": Sites}[name]
+    beside = parts_report(model_of(runs[name]), kind("test", most=2), **FEW).rows
+    alone = generator_rows(kind("test", most=2), **FEW)
+    for size, values in beside.items():
+        own = {n: e for n, e in values.items() if n.endswith((", generator", ", others"))}
+        own.pop("kept, generator", None)  # of wholes that a model took apart
+        assert alone[size] == own
 
 
 # Many wholes at once

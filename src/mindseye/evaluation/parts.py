@@ -24,7 +24,8 @@ References:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -34,7 +35,7 @@ from mindseye.data import Loads, Sines, Sites
 from mindseye.data.wholes import Specifics, Wholes
 from mindseye.errors import UsageError
 from mindseye.evaluation.part_reports import PartsReport
-from mindseye.evaluation.senses import SENSES
+from mindseye.evaluation.senses import SENSES, Values
 from mindseye.evaluation.wholes import (
     chunks,
     drawn,
@@ -56,14 +57,16 @@ from mindseye.provenance import provenance
 from mindseye.randomness import keys
 from mindseye.runs import BUILTIN, Run
 
-__all__ = ["PartsReport", "evaluate_parts", "parts_report", "sizes_of"]
+__all__ = ["PartsReport", "Rows", "evaluate_parts", "generator_rows", "parts_report", "sizes_of"]
 
 Progress = Callable[[int, int], None]
+Rows = Mapping[int, Mapping[str, Estimate]]
+"""Measures by the number of parts and by their names."""
 
 BEYOND: dict[type[Wholes], tuple[int, ...]] = {
     Sines: (20, 24, 30),
     Sites: (10, 12, 16),
-    Loads: (20, 30),
+    Loads: (20, 24, 30),
 }
 """Numbers of parts that are more than a model is trained on, by data set."""
 
@@ -123,20 +126,28 @@ def parts_report(
     progress: Progress | None = None,
 ) -> PartsReport:
     """Measure a model, where it is, on wholes of a generator, which is there too."""
-    for argument, value in (("wholes", wholes), ("draws", draws)):
-        if value < 2:
-            raise UsageError(f"`{argument}={value}` is too few; expected 2 or more.")
     device = next(model.parameters()).device
-    sizes, rows = sizes_of(dataset), {}
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
-        for done, size in enumerate(sizes, 1):
-            row = _Row(model, dataset, size, wholes, draws, seed)
-            rows[size] = {what: e for what, v in row.values() if (e := _estimate(v))}
-            if progress:
-                progress(done, len(sizes))
+        rows = _measured(partial(_Row, model), dataset, wholes, draws, seed, progress)
     checks = _checks(Composer(model, name), dataset, seed)
     return PartsReport(name, dataset.part, wholes, draws, dataset.most, rows, checks)
+
+
+@torch.no_grad()
+def generator_rows(
+    dataset: Wholes,
+    *,
+    wholes: int = 64,
+    draws: int = 16,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Rows:
+    """What a report says of the generator itself and of wholes of other parts; no model is asked.
+
+    The names are those of a report, ending in `, generator` and in `, others`.
+    """
+    return _measured(_Real, dataset, wholes, draws, seed, progress)
 
 
 def sizes_of(dataset: Wholes) -> list[int]:
@@ -146,17 +157,41 @@ def sizes_of(dataset: Wholes) -> list[int]:
     return [*inside, dataset.most, *(size for size in beyond if size > dataset.most)]
 
 
-class _Row:
-    """What is measured of wholes of one number of parts."""
+class _Real:
+    """Real wholes of one number of parts, and what is measured of them."""
+
+    def __init__(self, dataset: Wholes, size: int, wholes: int, draws: int, seed: int):
+        self.dataset, self.size, self.seed = dataset, size, seed
+        self.y = _descriptions(dataset, wholes, size)
+        self.real, self.again = real(dataset, self.y, 2 * draws, seed).chunk(2, 1)
+        self.sense = SENSES[type(dataset)](self.y, self.again)
+
+    def values(self) -> Values:
+        """Numbers of every whole, `(B,)`, by the names of a report."""
+        others = self.real.roll(1, 0)
+        for of, x in ((", generator", self.real), (", others", others)):
+            yield from self._scores(x, of)
+            yield from self._distance(x, of)
+
+    def _scores(self, x: Tensor, of: str = "") -> Values:
+        """Whether the parts that were said are there."""
+        return ((name + of, values) for name, values in self.sense.scores(x))
+
+    def _distance(self, x: Tensor, of: str = "") -> Values:
+        """The energy distance to real wholes, the length of a whole the RMS of its values."""
+        found = energy_distances(x, self.again)
+        yield f"distance{of}", found.distance / x[0, 0].numel() ** 0.5
+        yield f"scaled distance{of}", found.scaled
+
+
+class _Row(_Real):
+    """What is measured of a model's wholes of one number of parts too."""
 
     def __init__(
         self, model: CompVAE, dataset: Wholes, size: int, wholes: int, draws: int, seed: int
     ):
-        self.model, self.dataset, self.size, self.seed = model, dataset, size, seed
-        self.y = _descriptions(dataset, wholes, size)
-        self.made = drawn(model, self.y, draws, seed)
-        self.real, self.again = real(dataset, self.y, 2 * draws, seed).chunk(2, 1)
-        self.sense = SENSES[type(dataset)](self.y, self.again)
+        super().__init__(dataset, size, wholes, draws, seed)
+        self.model, self.made = model, drawn(model, self.y, draws, seed)
         few = min(FEW, draws)
         self.many = repeated(self.y, few)
         key = keys(seed, torch.arange(wholes * few, device=dataset.device), "observed")
@@ -165,38 +200,19 @@ class _Row:
         self.found = extracted(model, self.x, self.many, seed)
         self.rewritten = written(model, self.found)
 
-    def values(self) -> Iterator[tuple[str, Tensor]]:
+    def values(self) -> Values:
         """Numbers of every whole, `(B,)`, by the names of a report."""
-        expected, others = self.made.expected, self.others
-        for of, x in (("", expected), (", generator", self.real), (", others", others)):
-            for name, values in self.sense.scores(x):
-                yield name + of, values
-        yield from self._distances()
+        yield from super().values()
+        yield from self._scores(self.made.expected)
+        yield from self._distance(self.made.draws)
+        yield from self._distance(self.made.expected, ", expected")
+        alone = summed(self.model, self.y, TWO, self.seed)
+        yield from self._distance(alone, ", sum of parts")
         yield from self._bound()
         if self.size > 1:
             yield from self._taken_away()
 
-    @property
-    def others(self) -> Tensor:
-        """The generator's wholes of other parts."""
-        return self.real.roll(1, 0)
-
-    def _distances(self) -> Iterator[tuple[str, Tensor]]:
-        """Energy distances to the generator's wholes, a whole's length the RMS of its values."""
-        alone = summed(self.model, self.y, TWO, self.seed)
-        length = self.real[0, 0].numel() ** 0.5
-        for of, x in (
-            ("", self.made.draws),
-            (", expected", self.made.expected),
-            (", generator", self.real),
-            (", sum of parts", alone),
-            (", others", self.others),
-        ):
-            found = energy_distances(x, self.again)
-            yield f"distance{of}", found.distance / length
-            yield f"scaled distance{of}", found.scaled
-
-    def _bound(self) -> Iterator[tuple[str, Tensor]]:
+    def _bound(self) -> Values:
         """The bound, what it is made of, and how far reconstructions are off."""
         terms = [compvae(self.model, self.x[at], y).terms for at, y in chunks(self.many, self.size)]
         every = {name: torch.cat([some[name] for some in terms]) for name in terms[0]}
@@ -206,7 +222,7 @@ class _Row:
         error = (self.rewritten - self.x).flatten(1).square().mean(1).sqrt()
         yield "reconstruction", self._by_whole(error / deviation)
 
-    def _taken_away(self) -> Iterator[tuple[str, Tensor]]:
+    def _taken_away(self) -> Values:
         """What is left when a part is removed from wholes whose latents were extracted."""
         removable = self.sense.removable
         chosen, fits = removable.int().argmax(1), removable.any(1)
@@ -221,9 +237,7 @@ class _Row:
         if self.sense.sees:
             yield from self._missing(chosen, fits, made, truth)
 
-    def _missing(
-        self, chosen: Tensor, fits: Tensor, made: Tensor, truth: Tensor
-    ) -> Iterator[tuple[str, Tensor]]:
+    def _missing(self, chosen: Tensor, fits: Tensor, made: Tensor, truth: Tensor) -> Values:
         """Whether parts that were removed are gone, where they are in truth, and others stay."""
         before, after, ideal = (
             self.sense.there(x.unflatten(0, (len(chosen), -1)), self.y.sizes - less)
@@ -241,6 +255,27 @@ class _Row:
     def _by_whole(self, values: Tensor) -> Tensor:
         """Means over the observed wholes of every description, `(B,)`."""
         return values.unflatten(0, (len(self.y.sizes), -1)).mean(1)
+
+
+def _measured(
+    row: Callable[..., _Real],
+    dataset: Wholes,
+    wholes: int,
+    draws: int,
+    seed: int,
+    progress: Progress | None,
+) -> Rows:
+    """What is measured of every number of parts."""
+    for argument, value in (("wholes", wholes), ("draws", draws)):
+        if value < 2:
+            raise UsageError(f"`{argument}={value}` is too few; expected 2 or more.")
+    sizes, rows = sizes_of(dataset), {}
+    for done, size in enumerate(sizes, 1):
+        found = row(dataset, size, wholes, draws, seed).values()
+        rows[size] = {name: e for name, values in found if (e := _estimate(values))}
+        if progress:
+            progress(done, len(sizes))
+    return rows
 
 
 def _checks(composer: Composer, dataset: Wholes, seed: int) -> dict[str, float]:

@@ -27,7 +27,7 @@ from mindseye.metrics.parts import (
 )
 from mindseye.pieces import Pieces
 
-__all__ = ["SENSES", "Sense"]
+__all__ = ["SENSES", "Sense", "Values"]
 
 Values = Iterator[tuple[str, Tensor]]
 """Names, and a number of every whole, `(B,)`; NaN where there is none."""
