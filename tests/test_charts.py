@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 
 from mindseye.charts import (
+    BELOW,
     CELL,
     COLOURS,
     LABELS,
+    LEFT,
+    Panel,
     Series,
     bar_chart,
     cloud_chart,
     heat_chart,
     heat_charts,
+    line_chart,
     linked_chart,
     point_chart,
     split_chart,
@@ -142,3 +146,58 @@ def test_names_stand_beside_few_points():
 def test_points_that_are_not_there_cannot_be_joined():
     with pytest.raises(UsageError, match="`groups` is empty"):
         linked_chart([], [], "t")
+
+
+# Lines: the frame of a panel is 300 high, 30 from its top, and ends 190 before the right
+
+
+def rows_of(chart, i: int) -> np.ndarray:
+    """The row of a line in every column of the frame that it goes through."""
+    inked = painted(chart, COLOURS[i])[:, LEFT : chart.width - 190]
+    return np.array([column.nonzero()[0].mean() for column in inked.T if column.any()])
+
+
+def test_a_line_goes_from_one_end_of_the_frame_to_the_other_in_proportion():
+    chart = line_chart([Panel("a", [("up", [(0, 0.0), (10, 1.0)])])], "title", ("x", "y"))
+    rows = rows_of(chart, 0)
+    assert len(rows) >= chart.width - 190 - LEFT
+    assert np.diff(rows).max() <= 0
+    middle = rows[len(rows) // 2]
+    assert middle == pytest.approx((rows[0] + rows[-1]) / 2, abs=2)
+
+
+def test_on_a_logarithmic_axis_lines_of_powers_are_straight_and_what_is_not_above_0_is_left_out():
+    powers = [(step, 10.0**step) for step in range(5)]
+    chart = line_chart(
+        [Panel("a", [("powers", powers), ("cut", [(0, 10.0), (2, 0.0), (4, 10.0)])])],
+        "title",
+        ("x", "y"),
+        log=True,
+    )
+    rows = rows_of(chart, 0)
+    assert rows == pytest.approx(np.linspace(rows[0], rows[-1], len(rows)), abs=4)
+    assert rows[0] - rows[-1] == pytest.approx(300 - BELOW - 30, abs=3)
+    assert np.ptp(rows_of(chart, 1)) <= 1
+
+
+def test_panels_have_one_scale_and_one_colour_for_every_place():
+    low, high = [(0, 1.0), (1, 1.0)], [(0, 3.0), (1, 3.0)]
+    both = line_chart([Panel("a", [("l", low)]), Panel("b", [("h", high)])], "title", ("x", "y"))
+    upper, lower = np.split(painted(both, COLOURS[0])[56:, LEFT : both.width - 190], 2)
+    assert upper.any(1).nonzero()[0].mean() > lower.any(1).nonzero()[0].mean() + 100
+
+
+def test_a_place_on_the_axis_is_marked():
+    line = [("a", [(0, 1.0), (100, 2.0)])]
+    plain, marked = (
+        np.asarray(line_chart([Panel("a", line, mark)], "title", ("x", "y"))).astype(int)
+        for mark in (None, ("here", 25.0))
+    )
+    changed = (plain != marked).any((0, 2)).nonzero()[0]
+    assert changed.min() == round(LEFT + (760 - 190 - LEFT) / 4)
+
+
+@pytest.mark.parametrize("panels", [[], [Panel("a", [("l", [])])], [Panel("a", [])]])
+def test_no_lines_are_refused(panels):
+    with pytest.raises(UsageError, match="`panels` is empty"):
+        line_chart(panels, "title", ("x", "y"))

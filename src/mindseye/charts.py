@@ -1,4 +1,4 @@
-"""Charts as pictures: bars and points, drawn with the same type as the sheets.
+"""Charts as pictures: bars, points and lines, drawn with the same type as the sheets.
 
 A chart is for a page or a folder of results; the studio draws its own.
 """
@@ -15,11 +15,13 @@ from mindseye.errors import UsageError
 from mindseye.typesetting import typeset
 
 __all__ = [
+    "Panel",
     "Series",
     "bar_chart",
     "cloud_chart",
     "heat_chart",
     "heat_charts",
+    "line_chart",
     "linked_chart",
     "point_chart",
     "split_chart",
@@ -142,6 +144,71 @@ def linked_chart(
     return _plane(groups, title, ("", ""), 5 if few else 2, **look)
 
 
+class Panel(NamedTuple):
+    """Lines over one axis."""
+
+    name: str
+    lines: Sequence[tuple[str, Sequence[tuple[float, float]]]]
+    """Names, and the points of each from left to right."""
+    mark: tuple[str, float] | None = None
+    """What a place on the axis is called, and where it is."""
+
+
+def line_chart(
+    panels: Sequence[Panel], title: str, axes: tuple[str, str], *, log: bool = False
+) -> Image.Image:
+    """Lines in panels one under the other, all on the same scales.
+
+    Arguments:
+        panels: What is drawn; the first lines of all panels have one colour, and so on.
+        title: The heading.
+        axes: What goes across, and what goes up.
+        log: Whether heights are logarithms of the numbers; those that are not above 0 have none.
+    """
+    every = [point for panel in panels for _, line in panel.lines for point in line]
+    shown = [point for point in every if point[1] > 0 or not log]
+    if not shown:
+        raise UsageError("`panels` is empty; expected one or more, with lines that have points.")
+    across, up = zip(*shown, strict=True)
+    x, y = _Scale(min(across), max(across), log=False), _Scale(*_padded(up), log=False)
+    if log:  # from one power of ten to another
+        low, high = math.floor(math.log10(min(up))), math.ceil(math.log10(max(up)))
+        y = _Scale(10.0**low, 10.0 ** max(high, low + 1), log=True)
+    return _stack(title, axes[1], [_lined(panel, axes[0], x, y) for panel in panels])
+
+
+def _lined(panel: Panel, axis: str, x: _Scale, y: _Scale) -> Image.Image:
+    """One panel, its lines explained on the right."""
+    width, height = 760, 300
+    picture = Image.new("RGB", (width, height), GROUND)
+    box = (LEFT, 30, width - 190, height - BELOW)
+    _ruled(picture, box, x, y)
+    _write(picture, panel.name, (LEFT, 6))
+    _write(picture, axis, ((box[0] + box[2]) // 2 - 60, height - 26))
+    draw = ImageDraw.Draw(picture)
+    if panel.mark:
+        column = _between(box[0], box[2], x.part(panel.mark[1]))
+        draw.line([column, box[1], column, box[3]], fill=INK)
+        _write(picture, panel.mark[0], (column + 4, box[1] + 4))
+    for i, (name, line) in enumerate(panel.lines):
+        colour, row = COLOURS[i % len(COLOURS)], box[1] + 22 * i
+        points = [_placed(box, x, y, point) for point in line if point[1] > 0 or not y.log]
+        draw.line(points, fill=colour, width=2, joint="curve")
+        draw.rectangle([box[2] + 14, row + 7, box[2] + 26, row + 10], fill=colour)
+        _write(picture, name, (box[2] + 32, row))
+    return picture
+
+
+def _ruled(picture: Image.Image, box: tuple[int, int, int, int], x: _Scale, y: _Scale) -> None:
+    """A frame with the lines of both scales and their numbers."""
+    draw = ImageDraw.Draw(picture)
+    draw.rectangle(box, outline=FAINT)
+    for tick in x.ticks():
+        _tick(picture, draw, box, x, tick, across=True)
+    for tick in y.ticks():
+        _tick(picture, draw, box, y, tick, across=False)
+
+
 def _plane(
     groups: Sequence[tuple[str, Sequence[Sequence[float]]]],
     title: str,
@@ -159,11 +226,10 @@ def _plane(
     x, y = (_Scale(*_padded(values), log=False) for values in (across, down))
     left, below = (LEFT, BELOW) if any(axes) else (MARGIN, MARGIN)
     box = (left, MARGIN, width - 190, height - below)
-    draw.rectangle(box, outline=FAINT)
-    for tick in x.ticks() if any(axes) else ():
-        _tick(picture, draw, box, x, tick, across=True)
-    for tick in y.ticks() if any(axes) else ():
-        _tick(picture, draw, box, y, tick, across=False)
+    if any(axes):
+        _ruled(picture, box, x, y)
+    else:
+        draw.rectangle(box, outline=FAINT)
     for line in lines:
         draw.line([_placed(box, x, y, point) for point in line], fill=FAINT if names else THIN)
     for i, (name, points) in enumerate(groups):
