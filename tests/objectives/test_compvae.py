@@ -196,8 +196,8 @@ def bound(model: CompVAE, **weights: float):
     return compvae(model, *batch(model), **weights)
 
 
-def gradients(model: CompVAE, **weights: float) -> dict[str, Tensor]:
-    value = bound(model, **weights).value.sum()
+def gradients(model: CompVAE, heat: float = 1.0, **weights: float) -> dict[str, Tensor]:
+    value = bound(model, **weights).heated(heat).value.sum()
     names, parameters = zip(*model.named_parameters(), strict=True)
     return dict(zip(names, torch.autograd.grad(value, parameters), strict=True))
 
@@ -212,16 +212,23 @@ def test_the_bound_is_the_sum_of_its_terms(model, beta, dear):
     assert_close(found.value, log_px - beta * kl_w - kl_z - dear * (1 - beta) * kl_z)
 
 
-def test_at_the_end_of_the_warm_up_nothing_is_dear(model):
-    plain, dear = (bound(model, dear=weight).value for weight in (0.0, 10.0))
-    assert torch.equal(plain, dear)
+@pytest.mark.parametrize(("heat", "dear"), [(7.0, 10.0), (3.0, 0.0), (1.0, 10.0)])
+def test_heat_weighs_the_parts_and_the_whole_as_many_times_more_as_it_is_dear(model, heat, dear):
+    found = bound(model, dear=dear)
+    _, kl_w, kl_z = found.terms.values()
+    assert_close(found.heated(heat).value, found.value - (heat - 1) * (kl_w + dear * kl_z))
+
+
+def test_when_it_is_warm_or_has_cooled_nothing_is_dear(model):
+    assert torch.equal(*(bound(model, dear=weight).value for weight in (0.0, 10.0)))
     plain, dear = (gradients(model, dear=weight) for weight in (0.0, 10.0))
     for name in plain:
         assert_close(dear[name], plain[name])
 
 
-def test_the_price_of_z_is_paid_by_what_makes_z_and_not_by_what_makes_the_parts(model):
-    cheap, dear = (gradients(model, beta=0.5, dear=weight) for weight in (0.0, 10.0))
+@pytest.mark.parametrize("early", [{"beta": 0.5}, {"heat": 3.0}])
+def test_the_price_of_z_is_paid_by_what_makes_z_and_not_by_what_makes_the_parts(model, early):
+    cheap, dear = (gradients(model, **early, dear=weight) for weight in (0.0, 10.0))
     parts = ("posterior_w", "label_q", "blocks", "told", "label.", "prior_w", "write")
     for name in cheap:
         scale = cheap[name].abs().max()

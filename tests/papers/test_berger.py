@@ -9,6 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from mindseye.data import Batch
 from mindseye.models import CompVAE
+from mindseye.networks.wholes import SIDE
 from mindseye.papers import RECIPES, Recipe, get_recipe
 from mindseye.papers.berger import SIZES
 from mindseye.pieces import Pieces
@@ -27,7 +28,7 @@ def test_the_paper_trains_half_a_million_steps_of_256_wholes(data):
     assert (training.steps, training.batch_size) == (500_000, 256)
     assert training.adam_betas == (0.5, 0.9)
     assert training.growth == 3000
-    assert training.beta_warmup == training.warmup == training.ema == 0
+    assert training.beta_warmup == training.cooling == training.warmup == training.ema == 0
 
 
 @pytest.mark.parametrize("data", DATA)
@@ -48,6 +49,7 @@ def test_latents_are_as_large_as_in_the_paper(data, latent, part):
 
 def test_every_size_of_every_data_set_is_a_recipe():
     names = {f"{data}/compvae{'-' * bool(size)}{size}" for data in DATA for size in SIZES}
+    names |= {name.replace("compvae", "compvae-wide") for name in names if "loads" not in name}
     assert names == {name for name, made in RECIPES.items() if made.model.kind == "comp"}
     assert all(RECIPES[name].objectives == ("compvae",) for name in names)
     assert all(RECIPES[name].training.batch_size % 2 == 0 for name in names)  # mirrored pairs
@@ -58,6 +60,22 @@ def test_every_size_of_every_data_set_is_a_recipe():
 def test_wholes_are_largest_well_before_the_end(data, most, size):
     training = named(data, size).training
     assert (most - 2) * training.growth < 0.75 * training.steps
+
+
+@pytest.mark.parametrize("size", ["fast", "lean"])
+def test_curves_are_warmed_up_and_pictures_cool(size):
+    for data in DATA:
+        training = named(data, size).training
+        assert bool(training.cooling) == (data == "sites") != bool(training.beta_warmup)
+        assert max(training.cooling, training.beta_warmup) < 0.4 * training.steps
+
+
+def test_a_part_of_a_picture_has_a_map_for_every_colour_component():
+    for size in ("fast", "lean"):
+        with torch.device("meta"):
+            model = named("sites", size).build()
+        assert isinstance(model, CompVAE)
+        assert model.part // SIDE**2 >= 3
 
 
 @pytest.mark.parametrize("data", DATA)

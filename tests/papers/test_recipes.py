@@ -442,11 +442,9 @@ def test_cooling_adds_its_heat_to_the_weight_of_the_divergence():
 
 @pytest.mark.parametrize("name", [name for name, found in OBJECTIVES.items() if found.cools])
 def test_at_a_heat_of_one_nothing_is_cooled(name):
-    cold = replace(
-        get_recipe(f"dsprites/{'factor' if name == 'factor' else 'vae'}-tiny"),
-        objectives=(name,),
-        weights={},
-    )
+    trains = {"factor": "dsprites/factor", "compvae": "sines/compvae"}
+    recipe = get_recipe(f"{trains.get(name, 'dsprites/vae')}-tiny")
+    cold = replace(recipe, objectives=(name,), weights={})
     (plain,), (cooled,) = (
         cold.bounds,
         cold.with_settings({"heat": "9", "cooling": "4"}).bounds,

@@ -24,12 +24,16 @@ class Bound(NamedTuple):
     terms: dict[str, Tensor]
     """What it is made of, by name, each `(B,)`: `log_px_qxy` is log p(x|z) under q(z|x,y)."""
 
+    heavy: Tensor | None = None
+    """What heat makes heavier, `(B,)`; the divergence of q(z|x) from the prior if not given."""
+
     def heated(self, heat: Tensor | float) -> Bound:
-        """The same less `heat - 1` times the divergence of q(z|x) from the prior.
+        """The same less `heat - 1` times what is heavy: the divergence from the prior.
 
         >>> import torch
         >>> log_px, kl = torch.tensor([-10.0]), torch.tensor([2.0])
         >>> Bound(log_px - 4 * kl, {"log_px_qx": log_px, "kl_qx_p": kl}).heated(5.0).value
         tensor([-26.])
         """
-        return Bound(self.value - (heat - 1) * self.terms[DIVERGENCE], self.terms)
+        heavy = self.terms[DIVERGENCE] if self.heavy is None else self.heavy
+        return Bound(self.value - (heat - 1) * heavy, self.terms)

@@ -6,10 +6,18 @@ $$ \log p(x \mid z, \tilde w) - \mathrm{KL}\Big(q(\{w_i\} \mid x, z, \{\ell_i\})
 for one draw of $z$ and $\{w_i\}$ (eq. 4); the divergence of the parts is in closed form, that of
 $z$ is not: $\tilde w$ was drawn given $z$. Its entropy is.
 
-What a whole is like can be kept by $z$ as cheaply as by its parts, and $z$ learns sooner. So while
-$\beta$ rises to 1, the parts are cheap and $z$ is dear: the bound is lowered by $d\,(1 - \beta)$
-times the divergence of $z$. Its gradient does not reach the parts, or they would learn to tell the
-noise of $z$. At $\beta = 1$ nothing of this is left.
+What a whole is like can be kept by the latents of its parts, seen in it, instead of what is said of
+them, and by $z$ instead of the parts: both are learnt sooner. So there are two ways to begin:
+
+- while $\beta$ rises to 1 (`training.beta_warmup`) the parts are cheap and $z$ is dear: the bound
+  is lowered by $d\,(1 - \beta)$ times the divergence of $z$;
+- while a heat $h$ falls to 1 (`training.cooling`) all latents are dear, and $z$ is $d$ times
+  dearer: the bound is lowered by $(h - 1)\,(\mathrm{KL}_w + d\, \mathrm{KL}_z)$. What is said is
+  learnt first, then how parts differ from it, then what is left for the whole.
+
+The first is for wholes whose parts say little of them, such as waves of any phase; the second for
+those that what is said determines nearly. The gradient of the price of $z$ does not reach the
+parts, or they would learn to tell the noise of $z$. In the end nothing of this is left.
 
 References:
     From abstract items to latent spaces to observed data and back: Compositional Variational
@@ -30,11 +38,11 @@ from mindseye.pieces import Pieces
 __all__ = ["compvae"]
 
 
-@objective("compvae", fits="q_w", cite="berger2020 kingma2014", trains="comp")
+@objective("compvae", fits="q_w", cite="berger2020 kingma2014", trains="comp", cools=True)
 def compvae(
     model: CompVAE, x: Tensor, y: Pieces, *, beta: float = 1.0, dear: float = 10.0
 ) -> Bound:
-    """log p(x|z,w~) - beta KL(parts) - log q(z|x) + log p(z|w~), and z dearer where beta < 1."""
+    """log p(x|z,w~) - beta KL(parts) - log q(z|x) + log p(z|w~), and z dearer at first."""
     seen, p_w = model.seen(x), model.p_w(y, model.groups(y))
     q_z = model.q_z(seen)
     z = q_z.rsample()
@@ -44,5 +52,6 @@ def compvae(
     kl_w = kl_divergence(q_w, p_w)
     kl_z = -q_z.entropy() - model.p_z(total).log_prob(z)
     price = -q_z.entropy() - model.p_z(total.detach()).log_prob(z)
+    terms = {"log_px_qzw": log_px, "kl_qw_pw": kl_w, "kl_qz_pz": kl_z}
     value = log_px - beta * kl_w - kl_z - dear * (1 - beta) * price
-    return Bound(value, {"log_px_qzw": log_px, "kl_qw_pw": kl_w, "kl_qz_pz": kl_z})
+    return Bound(value, terms, kl_w + dear * price)

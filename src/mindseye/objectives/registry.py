@@ -29,7 +29,8 @@ class Objective:
     trains: tuple[str, ...]
     """Which kinds of models it trains."""
     cools: bool = False
-    """Whether its divergence can be made heavier at first: it names it, as `bound.DIVERGENCE`."""
+    """Whether its divergence can be made heavier at first: `bound.DIVERGENCE` names it,
+    or the bound says itself what is heavy."""
 
     @cached_property
     def weights(self) -> dict[str, float]:

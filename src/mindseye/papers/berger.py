@@ -11,6 +11,9 @@ Recipes `DATA/compvae[-SIZE]`, with DATA
 Sizes: none is the paper's, 500 000 steps of 256 wholes. `fast` is for one GPU and minutes, `lean`
 for two CPU cores, `tiny` for tests. The number of parts grows as training goes on.
 
+`DATA/compvae-wide[-SIZE]` of sines and sites has the paper's networks at every size, to compare
+with; those of curves are narrower where they must be small, those of pictures cannot be.
+
 References:
     From abstract items to latent spaces to observed data and back: Compositional Variational
     Auto-Encoder, Berger and Sebag, 2020
@@ -59,7 +62,7 @@ _LEAN = replace(
     steps=6000,
     batch_size=64,
     growth=300,
-    beta_warmup=2000,
+    beta_warmup=600,
     warmup=100,
     log_every=100,
     checkpoint_every=1000,
@@ -81,6 +84,18 @@ _DATA = {
     "sites": "Pictures of coloured sites",
     "loads": "Days of a street of households",
 }
+_COOLED = {"fast": 20_000, "lean": 2000}
+"""Steps in which the divergences of sites cool, instead of a warm-up."""
+
+_PLAIN = {"learning_rate": 3e-4, "beta_warmup": 0}
+_WIDE = {
+    "": (_PAPER, {}),
+    "fast": (replace(_FAST, steps=60_000, batch_size=256, **_PLAIN), {}),
+    "lean": (replace(_LEAN, **_PLAIN), {"latent": 16, "hidden": 128}),
+    "tiny": (_TINY, {"latent": 4, "hidden": 16}),
+}
+"""How the paper's networks are trained, and what is smaller in them."""
+
 _ABOUT = {
     "": "as in the paper",
     "fast": "for one GPU and minutes",
@@ -88,19 +103,46 @@ _ABOUT = {
     "tiny": "for tests",
 }
 
-for _name, _what in _DATA.items():
-    for _size, _about in _ABOUT.items():
-        _model, _training = SIZES[_size]
-        if _name == "sites" and not _size:
-            _model = replace(_model, latent=1024)
-        recipe(
-            Recipe(
-                f"{_name}/compvae{'-' if _size else ''}{_size}",
-                f"{_what} and their parts, {_about}.",
-                Data(_name),
-                _model,
-                ("compvae",),
-                {},
-                _training,
+
+_HOW = {"": "", "-wide": ", with the paper's networks"}
+
+
+def _slim(data: str, size: str) -> tuple[Model, Training]:
+    """A model of a size, and how it is trained; the paper's own if the size has no name."""
+    model, training = SIZES[size]
+    if data != "sites":
+        return model, training
+    if not size:
+        return replace(model, latent=1024), training
+    if size == "lean":
+        model = replace(model, width=256)  # four maps: one cannot tell five colours apart
+    if size in _COOLED:
+        training = replace(training, beta_warmup=0, cooling=_COOLED[size])
+    return model, training
+
+
+def _wide(data: str, size: str) -> tuple[Model, Training]:
+    """The paper's networks, smaller where they can be."""
+    training, less = _WIDE[size]
+    narrow = {"width": 64} if less and data == "sines" else {}
+    return replace(_slim(data, "")[0], **less, **narrow), training
+
+
+for _size, _about in _ABOUT.items():
+    _dash = "-" if _size else ""
+    for _data, _what in _DATA.items():
+        for _family, _of in {"": _slim, "-wide": _wide}.items():
+            if _family and _data == "loads":
+                continue
+            _model, _training = _of(_data, _size)
+            recipe(
+                Recipe(
+                    f"{_data}/compvae{_family}{_dash}{_size}",
+                    f"{_what} and their parts, {_about}{_HOW[_family]}.",
+                    Data(_data),
+                    _model,
+                    ("compvae",),
+                    {},
+                    _training,
+                )
             )
-        )
