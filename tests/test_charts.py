@@ -160,7 +160,7 @@ def rows_of(chart, i: int) -> np.ndarray:
 def test_a_line_goes_from_one_end_of_the_frame_to_the_other_in_proportion():
     chart = line_chart([Panel("a", [("up", [(0, 0.0), (10, 1.0)])])], "title", ("x", "y"))
     rows = rows_of(chart, 0)
-    assert len(rows) >= chart.width - 190 - LEFT
+    assert len(rows) == pytest.approx(chart.width - 190 - LEFT, abs=2)
     assert np.diff(rows).max() <= 0
     middle = rows[len(rows) // 2]
     assert middle == pytest.approx((rows[0] + rows[-1]) / 2, abs=2)

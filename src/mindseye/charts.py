@@ -189,14 +189,28 @@ def _lined(panel: Panel, axis: str, x: _Scale, y: _Scale) -> Image.Image:
     if panel.mark:
         column = _between(box[0], box[2], x.part(panel.mark[1]))
         draw.line([column, box[1], column, box[3]], fill=INK)
-        _write(picture, panel.mark[0], (column + 4, box[1] + 4))
+        _write(picture, panel.mark[0], (column + 4, box[3] - 22))
     for i, (name, line) in enumerate(panel.lines):
         colour, row = COLOURS[i % len(COLOURS)], box[1] + 22 * i
-        points = [_placed(box, x, y, point) for point in line if point[1] > 0 or not y.log]
-        draw.line(points, fill=colour, width=2, joint="curve")
+        points = [
+            (box[0] + (box[2] - box[0]) * x.part(a), box[3] + (box[1] - box[3]) * y.part(b))
+            for a, b in line
+            if b > 0 or not y.log
+        ]
+        _smooth(picture, points, colour)
         draw.rectangle([box[2] + 14, row + 7, box[2] + 26, row + 10], fill=colour)
         _write(picture, name, (box[2] + 32, row))
     return picture
+
+
+def _smooth(
+    picture: Image.Image, points: Sequence[tuple[float, float]], colour: tuple[int, int, int]
+) -> None:
+    """Draw a line twice as wide as a pixel, by way of a larger mask that is shrunk."""
+    fine = 3
+    mask = Image.new("L", (fine * picture.width, fine * picture.height))
+    ImageDraw.Draw(mask).line([(fine * a, fine * b) for a, b in points], 255, 2 * fine, "curve")
+    picture.paste(colour, mask=mask.reduce(fine))
 
 
 def _ruled(picture: Image.Image, box: tuple[int, int, int, int], x: _Scale, y: _Scale) -> None:

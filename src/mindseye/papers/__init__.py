@@ -2,6 +2,7 @@
 
 from mindseye.papers import (
     berger,
+    berger_tables,
     burda,
     burda_tables,
     cremer,
@@ -31,6 +32,7 @@ __all__ = [
     "Recipe",
     "Table",
     "berger",
+    "berger_tables",
     "burda",
     "burda_tables",
     "citations",

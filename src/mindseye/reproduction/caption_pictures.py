@@ -14,14 +14,12 @@ from mindseye.files import read_json
 from mindseye.holes import holes_plane
 from mindseye.imagine import Mind
 from mindseye.labels import Labels, decode
-from mindseye.reproduction.drawing import Picture
+from mindseye.reproduction.drawing import Labelled, Picture
 from mindseye.runs import Run
 from mindseye.sheets import row_sheet
 from mindseye.wordsheets import Place, Shown, Telling, word_sheet
 
 __all__ = ["holes", "imagined", "inference", "surgery", "told", "worlds"]
-
-Labelled = tuple[str, Run]
 
 SPENT = {
     "KL(q(z|x), q(z))": "from q(z): tells pictures apart",

@@ -16,6 +16,7 @@ from mindseye.evaluation.captions import JUDGES, CaptionReport, evaluate_caption
 from mindseye.metrics import bootstrap
 from mindseye.metrics.captions import words_right
 from mindseye.models import Observer
+from mindseye.papers import Recipe
 from mindseye.reproduction.ledger_plan import LedgerPlan
 from mindseye.runs import Run, load_observer
 
@@ -69,10 +70,14 @@ def captions(
 
 
 def captions_limits(
-    plan: LedgerPlan, device: torch.device | str, data: str | None, progress: Progress
+    plan: LedgerPlan,
+    recipe: Recipe,
+    device: torch.device | str,
+    data: str | None,
+    progress: Progress,
 ) -> dict[str, dict[str, Any]]:
     """What words drawn at random get right, of the eight that the observer is not told."""
-    sentence = plan.first.data.vocabulary
+    sentence = recipe.data.vocabulary
     if "relation" not in sentence.names:
         return {}
     places = zip(sentence.names, sentence.sizes, strict=True)

@@ -17,6 +17,7 @@ from mindseye.evaluation.representations import (
     factors_of,
     ideal_posteriors,
 )
+from mindseye.papers import Recipe
 from mindseye.reproduction.ledger_plan import LedgerPlan
 from mindseye.runs import Run
 
@@ -40,14 +41,18 @@ def disentanglement(
 
 
 def disentanglement_limits(
-    plan: LedgerPlan, device: torch.device | str, data: str | None, progress: Progress
+    plan: LedgerPlan,
+    recipe: Recipe,
+    device: torch.device | str,
+    data: str | None,
+    progress: Progress,
 ) -> dict[str, dict[str, Any]]:
     """What the factors themselves score, and what a constant does, by label."""
     known = {
         "the factors themselves (ceiling)": ideal_posteriors,
         "a constant (floor)": constant_posteriors,
     }
-    words = factors_of(plan.first.data.name).vocabulary
+    words = factors_of(recipe.data.name).vocabulary
     return {
         label: disentanglement_of(
             make(words), words, _asked(plan.asked), device=device, progress=progress

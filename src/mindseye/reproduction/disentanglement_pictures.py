@@ -15,12 +15,10 @@ from mindseye.explore import latents_of, liveliest, traversals
 from mindseye.files import read_json
 from mindseye.films import film, sheet
 from mindseye.metrics.likelihood import ACTIVE
-from mindseye.reproduction.drawing import Picture
+from mindseye.reproduction.drawing import Labelled, Picture
 from mindseye.runs import Run
 
 __all__ = ["information", "traversed", "votes"]
-
-Labelled = tuple[str, Run]
 
 KNOWN = 0.1
 """The least share of a factor's entropy that a dimension knows if it is called after it."""

@@ -19,10 +19,14 @@ from mindseye.runs import Run
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["Drawing", "Picture"]
+__all__ = ["Drawing", "Labelled", "Picture"]
 
 Runs = Mapping[tuple[str, str], Sequence[Run]]
 """By split and family: one run per seed."""
+
+
+Labelled = tuple[str, Run]
+"""A run, and what the table calls its row."""
 
 
 class Picture(NamedTuple):

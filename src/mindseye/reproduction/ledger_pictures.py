@@ -15,18 +15,15 @@ from mindseye.files import read_json
 from mindseye.labels import Labels
 from mindseye.layouts import principal
 from mindseye.metrics.likelihood import ACTIVE
-from mindseye.reproduction import caption_pictures
+from mindseye.reproduction import caption_pictures, part_pictures
 from mindseye.reproduction.disentanglement_pictures import information, traversed, votes
-from mindseye.reproduction.drawing import Picture
+from mindseye.reproduction.drawing import Labelled, Picture
 from mindseye.reproduction.links import planes
 from mindseye.reproduction.review import of_digits, of_sprites, of_words
 from mindseye.runs import Run
 from mindseye.sheets import row_sheet
 
 __all__ = ["PAINTERS", "painted"]
-
-Labelled = tuple[str, Run]
-"""A run, and what the table calls its row."""
 
 Painter = Callable[
     [Sequence[Labelled], torch.device | str, str | None], Picture | Iterator[Picture]
@@ -180,6 +177,12 @@ PAINTERS: dict[str, Painter] = {
     "holes": caption_pictures.holes,
     "surgery": caption_pictures.surgery,
     "worlds": caption_pictures.worlds,
+    "losses of parts": part_pictures.losses,
+    "parts drawn again": part_pictures.again,
+    "parts put together": part_pictures.together,
+    "sites added": part_pictures.added,
+    "more parts": part_pictures.more,
+    "measures by parts": part_pictures.measures,
     "samples": _samples,
     "samples of digits": _only(_samples, of_digits),
     "traversals of sprites": _only(traversed, of_sprites),

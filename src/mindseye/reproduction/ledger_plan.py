@@ -35,11 +35,6 @@ class LedgerPlan:
             return made
         return replace(made, start=self.recipe(self._row(row.after), seed).digest)
 
-    @property
-    def first(self) -> Recipe:
-        """The recipe of the first row."""
-        return self.recipes[self.rows[0].family]
-
     def asked_of(self, row: Entry) -> Mapping[str, float]:
         """What the scorer is told of a row."""
         less = {name: min(most, self.asked[name]) for name, most in row.at_most.items()}

@@ -13,7 +13,8 @@ __all__ = ["ledger_sections"]
 def ledger_sections(result: dict[str, Any]) -> Iterator[Section]:
     """Results first, then the runs they are of."""
     asked = ", ".join(f"{name} {value:g}" for name, value in result["asked"].items())
-    text = f"{result['about']} Asked for: {asked}, where 0 is all there are. {_spread(result)}"
+    everything = ", where 0 is all there are" if 0 in result["asked"].values() else ""
+    text = f"{result['about']} Asked for: {asked}{everything}. {_spread(result)}"
     parts: dict[str, list[dict[str, Any]]] = {}
     for column in result["columns"]:
         parts.setdefault(column.get("group") or "Results", []).append(column)

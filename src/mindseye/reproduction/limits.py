@@ -15,21 +15,27 @@ from typing import Any
 import torch
 
 from mindseye.files import read_json, write_json
+from mindseye.papers import Recipe
 from mindseye.reproduction.captions import captions_limits
 from mindseye.reproduction.disentanglement import disentanglement_limits
 from mindseye.reproduction.ledger_plan import LedgerPlan
 from mindseye.reproduction.links import links_limits
+from mindseye.reproduction.parts import parts_limits
 
 __all__ = ["LIMITS", "limits"]
 
 Progress = Callable[[int, int], None]
-Limits = Callable[[LedgerPlan, torch.device | str, str | None, Progress], dict[str, dict[str, Any]]]
-"""From a plan, the device and the data to numbers, by label and column."""
+Limits = Callable[
+    [LedgerPlan, Recipe, torch.device | str, str | None, Progress], dict[str, dict[str, Any]]
+]
+"""From a plan, a recipe of one of its data sets, the device and the data to numbers, by label and
+column."""
 
 LIMITS: dict[str, Limits] = {
     "captions": captions_limits,
     "disentanglement": disentanglement_limits,
     "links": links_limits,
+    "parts": parts_limits,
 }
 """By scorer; one that is not here has no such rows."""
 
@@ -42,16 +48,18 @@ def limits(
     data: str | None,
     progress: Progress,
 ) -> list[dict[str, Any]]:
-    """The rows of a scorer's limits, from their file or measured and written there."""
-    scorer = plan.ledger.scorer
-    if scorer not in LIMITS:
-        return []
-    names = sorted({recipe.data.name for recipe in plan.recipes.values()})
-    told = json.dumps([scorer, dict(plan.asked), names, plan.seeds], sort_keys=True)
-    path = folder / f"{scorer}-{hashlib.sha256(told.encode()).hexdigest()[:12]}.json"
-    if not path.is_file():
-        write_json(path, LIMITS[scorer](plan, device, data, progress))
-    return [_row(label, values) for label, values in read_json(path).items()]
+    """The rows of a scorer's limits, those of every data set, from files or written there."""
+    scorer, found = plan.ledger.scorer, dict[str, Any]()
+    for recipe in plan.recipes.values() if scorer in LIMITS else ():
+        told: list[Any] = [scorer, dict(plan.asked), recipe.data.name, recipe.data.most]
+        if "data.split_seed" in plan.ledger.seeded:  # then they depend on how data are divided
+            told.append(plan.seeds)
+        digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        path = folder / f"{scorer}-{digest[:12]}.json"
+        if not path.is_file():
+            write_json(path, LIMITS[scorer](plan, recipe, device, data, progress))
+        found |= read_json(path)
+    return [_row(label, values) for label, values in found.items()]
 
 
 def _row(label: str, values: Mapping[str, Any]) -> dict[str, Any]:

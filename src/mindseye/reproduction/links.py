@@ -11,6 +11,7 @@ import torch
 
 from mindseye.evaluation.links import evaluate_links, heuristics
 from mindseye.graphsheets import plane_sheet
+from mindseye.papers import Recipe
 from mindseye.papers.kipf import GRAPHS
 from mindseye.reproduction.drawing import Picture
 from mindseye.reproduction.ledger_plan import LedgerPlan
@@ -39,24 +40,25 @@ def links(
 
 
 def links_limits(
-    plan: LedgerPlan, device: torch.device | str, data: str | None, progress: Progress
+    plan: LedgerPlan,
+    recipe: Recipe,
+    device: torch.device | str,
+    data: str | None,
+    progress: Progress,
 ) -> dict[str, dict[str, Any]]:
     """What shared neighbours and like features are worth, mean over the same divisions."""
-    graphs = {recipe.data.name: recipe.data for recipe in plan.recipes.values()}
-    found: dict[str, dict[str, Any]] = {}
-    for done, (name, kind) in enumerate(graphs.items(), 1):
-        whole = replace(kind, featureless=False)
-        each = [
-            heuristics(replace(whole, split_seed=seed).open("test", folder=data))  # pyright: ignore[reportArgumentType]
-            for seed in plan.seeds
-        ]
-        for label in each[0]:
-            found[f"{GRAPHS[name]}, {label}"] = {
-                measure: 100 * mean(one[label][measure] for one in each)
-                for measure in each[0][label]
-            }
-        progress(done, len(graphs))
-    return found
+    each = []
+    for done, seed in enumerate(plan.seeds, 1):
+        whole = replace(recipe.data, featureless=False, split_seed=seed)
+        opened: Any = whole.open("test", folder=data)
+        each.append(heuristics(opened))
+        progress(done, len(plan.seeds))
+    return {
+        f"{GRAPHS[recipe.data.name]}, {label}": {
+            measure: 100 * mean(one[label][measure] for one in each) for measure in each[0][label]
+        }
+        for label in each[0]
+    }
 
 
 def planes(

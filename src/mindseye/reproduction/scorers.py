@@ -17,6 +17,7 @@ from mindseye.files import read_json, write_json
 from mindseye.reproduction.captions import captions
 from mindseye.reproduction.disentanglement import disentanglement
 from mindseye.reproduction.links import links
+from mindseye.reproduction.parts import parts
 from mindseye.reproduction.review import review
 from mindseye.runs import Run
 
@@ -107,5 +108,6 @@ SCORERS: dict[str, Scorer] = {
     "captions": captions,
     "disentanglement": disentanglement,
     "links": links,
+    "parts": parts,
     "review": review,
 }
