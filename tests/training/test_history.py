@@ -62,6 +62,17 @@ def test_a_new_stage_begins_a_new_history():
     assert history.add(-5000.0, 1)
 
 
+def test_larger_examples_begin_at_another_height_with_the_progress_so_far():
+    history = History()
+    for bound in (-4000.0, 400.0):
+        assert not history.add(bound, 0, level=2)
+    assert not history.add(100.0, 0, level=3)
+    assert not history.add(100.0 - 4400 / 2 - 10 - 10, 0, level=3)
+    assert history.add(100.0 - 4400 / 2 - 10 - 10 - 1e-6, 0, level=3)
+    assert history.add(-1e7, 0, level=3)
+    assert not history.add(-1e7, 1, level=3)  # another bound
+
+
 # A whole training
 
 

@@ -7,7 +7,8 @@ the best one so far, $b^\star$, and the first, $b_0$. The run has diverged when
 $$ b < b^\star - \tfrac12 (b^\star - b_0) - \tfrac1{10} |b^\star| - 10, $$
 
 when half of all progress is gone, and more than noise and a warm-up of $\beta$ explain. A new stage
-raises another bound and begins a new history, and so do larger examples.
+raises another bound and begins a new history. Larger examples begin at another height, and the
+progress so far is kept: at first their bounds differ by noise alone.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ class History:
     """The first and the best of the bounds so far."""
 
     def __init__(self) -> None:
-        self.stage: object = None
+        self.stage, self.level = -1, 0
         self.first = self.best = 0.0
 
-    def add(self, bound: float, stage: object) -> str:
+    def add(self, bound: float, stage: int, level: int = 0) -> str:
         """Note a bound; if it is far behind, say so and forget it.
 
         >>> history = History()
@@ -31,8 +32,10 @@ class History:
         >>> history.add(-2000.0, stage=0)
         'the bound, -2000 nats, fell far behind its best, -200,'
         """
-        if stage != self.stage:
-            self.stage, self.first, self.best = stage, bound, bound
+        if (stage, level) != (self.stage, self.level):
+            progress = self.best - self.first if stage == self.stage else 0.0
+            self.stage, self.level = stage, level
+            self.first, self.best = bound - progress, bound
         if bound < self.best - (self.best - self.first) / 2 - abs(self.best) / 10 - 10:
             return f"the bound, {bound:.0f} nats, fell far behind its best, {self.best:.0f},"
         self.best = max(self.best, bound)

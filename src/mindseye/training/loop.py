@@ -151,7 +151,7 @@ class _Journal:
         learner = self.learner
         last, plan = learner.step - 1, learner.plan
         found = learner.trouble(full=learner.options.checks(learner.step))
-        return found or self.history.add(learner.latest, (plan.stage(last), plan.level(last)))
+        return found or self.history.add(learner.latest, plan.stage(last), plan.level(last))
 
     def summary(self, note: str) -> Record:
         """The means since the last summary."""
