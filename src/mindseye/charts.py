@@ -345,9 +345,9 @@ class _Scale(NamedTuple):
             ends = (math.floor(self._placed(self.low)), math.ceil(self._placed(self.high)))
             powers = [10.0**e for e in range(ends[0], ends[1] + 1)]
             return [power for power in powers if self.low <= power <= self.high]
-        step = 10 ** math.floor(math.log10(max(self.high - self.low, 1e-9)))
-        while (self.high - self.low) / step < 4:
-            step /= 2
+        power = 10 ** math.floor(math.log10(max(self.high - self.low, 1e-9)))
+        steps = (power * part for part in (1, 0.5, 0.2))
+        step = next(each for each in steps if (self.high - self.low) / each >= 4)
         first = math.ceil(self.low / step)
         return [step * i for i in range(first, math.floor(self.high / step) + 1)]
 
