@@ -159,7 +159,7 @@ def test_every_data_set_has_its_own_ceiling_and_floor(made):
     assert labels == [
         f"{data}, {what}"
         for data in ("Sines", "Sites", "Loads")
-        for what in ("the generator (ceiling)", "wholes of other parts (floor)")
+        for what in ("the generator itself", "its wholes of other parts")
     ]
 
 
@@ -188,7 +188,7 @@ def test_the_page_has_a_table_a_measure_with_limits_under_the_rows(made):
     assert titles == ["In short", *(title for title, _ in MEASURES.values()), "Runs", "Pictures"]
     part = page.split("## Frequencies that were not said")[1].split("##")[0]
     assert "| Sines, slim networks " in part
-    assert "| Sines, the generator (ceiling) " in part
+    assert "| Sines, the generator itself " in part
     assert "Sites" not in part
     assert "about 100" in page
     assert (folder / "berger-compvae.html").read_text().count("<img") == len(result["pictures"])
@@ -248,6 +248,16 @@ def test_losses_are_counted_from_the_least_there_can_be(runs):
         [sum(each) for each in zip(lines["z"], lines["x"], lines["parts"], strict=True)]
     )
     assert panel.mark == ("K = 3", 1.0)
+
+
+def test_losses_that_were_rolled_back_are_not_drawn(runs, monkeypatch):
+    records = runs["sines"].trained()
+    worse = {name: value - 1 for name, value in records[2]["terms"].items()}
+    before = [*records[:2], records[2] | {"terms": worse}, records[3] | {"terms": worse}]
+    monkeypatch.setattr(Run, "trained", lambda run: [*before, *records[2:]])
+    redone = part_pictures._losses("sines", runs["sines"])
+    monkeypatch.undo()
+    assert redone == part_pictures._losses("sines", runs["sines"])
 
 
 def test_a_whole_that_is_taken_apart_and_kept_whole_is_its_reconstruction(runs):

@@ -192,18 +192,14 @@ def _losses(label: str, run: Run) -> Panel:
     """The lines of one run, z first: colours are then those of the paper, nearly."""
     shape, training = run.recipe.data.shape, run.recipe.training
     floor = math.log(LEAST[shape[1] == 1]) + math.log(2 * math.pi) / 2  # of one value
-    lines: Mapping[str, list[tuple[float, float]]] = {
-        "z": [],
-        "x": [],
-        "parts": [],
-        "all": [],
-    }
+    lines: dict[str, list[tuple[float, float]]] = {"z": [], "x": [], "parts": [], "all": []}
     for record in run.trained():
-        terms = record["terms"]
+        terms, step = record["terms"], float(record["step"])
         x = -terms["log_px_qzw"] - math.prod(shape) * floor
         z, w = terms["kl_qz_pz"], terms["kl_qw_pw"]
         for name, value in {"z": z, "x": x, "parts": w, "all": x + z + w}.items():
-            lines[name].append((float(record["step"]), value))
+            kept = [point for point in lines[name] if point[0] < step]  # others were rolled back
+            lines[name] = [*kept, (step, value)]
     grown = max(0, _data(run).most - 2) * training.growth
     mark = (f"K = {_data(run).most}", float(grown)) if 0 < grown < training.steps else None
     return Panel(label, list(lines.items()), mark)

@@ -23,7 +23,7 @@ Progress = Callable[[int, int], None]
 SHARES = ("recall", "shown", "false alarms", "energy error", "share", "gone", "kept")
 """What is in percent."""
 
-LIMITS = {"generator": "the generator (ceiling)", "others": "wholes of other parts (floor)"}
+LIMITS = {"generator": "the generator itself", "others": "its wholes of other parts"}
 """What needs no model, by the ending of its names, and what the table calls it."""
 
 
