@@ -167,7 +167,8 @@ def test_limits_are_the_generators_own_numbers():
     recipe = get_recipe("sines/compvae-tiny")
     recipe = replace(recipe, data=replace(recipe.data, most=2))
     asked = {"wholes": 24, "draws": 8}
-    found = parts_limits(recipe, asked, "cpu", lambda *_: None)
+    plan = replace(make_ledger_plan(get_table("berger-compvae"), size="tiny"), asked=asked)
+    found = parts_limits(plan, recipe, "cpu", None, lambda *_: None)
     rows = generator_rows(Sines("test", most=2), **asked)
     ceiling, floor = found.values()
     for row, of in ((ceiling, "generator"), (floor, "others")):
