@@ -115,7 +115,7 @@ def example(folder: str | None, variational: bool, all_pairs: bool) -> Iterator[
             mean = self.mean(hidden, links)
             return (mean, self.scale(hidden, links)) if self.scale else mean
 
-    opened = get_recipe("cora/gae").data.open("train", folder=folder)
+    opened = get_recipe("cora/gae").data.graph("train", folder=folder)
     x = opened.graph.features.dense()
     links = torch.cat([opened.train, opened.train.flip(1)]).T.contiguous()
     model = (VGAE if variational else GAE)(Encoder(x.shape[1]))

@@ -214,6 +214,12 @@ def test_shares_and_numbers_out_of_range_are_refused(options, message):
         Data("graph", **options)
 
 
+def test_only_graphs_have_links():
+    assert Data("graph").graph("validation").part == "validation"
+    with pytest.raises(UsageError, match=r"`data.name='sines'` has no links; expected 'cora'"):
+        Data("sines").graph()
+
+
 def test_training_holds_nothing_out():
     with pytest.raises(UsageError, match="holds nothing out"):
         _ = OwnGraph(drawn_graph()).asked

@@ -217,6 +217,14 @@ class Data:
             raise UsageError(f"`data.name={self.name!r}` has no parts; expected {listed(known)}.")
         return dataset
 
+    def graph(self, part: str = "train", *, folder: str | None = None) -> Linked:
+        """A graph of which a part of the links is held out."""
+        dataset: object = self.open(part, folder=folder)
+        if not isinstance(dataset, Linked):
+            known = [name for name, kind in DATASETS.items() if issubclass(kind, Linked)]
+            raise UsageError(f"`data.name={self.name!r}` has no links; expected {listed(known)}.")
+        return dataset
+
     def _check(self) -> None:
         """Refuse a field that means nothing for this data set."""
         settings = DATASETS[self.name].settings

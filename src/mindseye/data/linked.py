@@ -25,7 +25,6 @@ import torch
 from torch import Tensor
 
 from mindseye.concepts import Vocabulary
-from mindseye.data.batch import Batch
 from mindseye.data.splits import checked_part, shuffled_order
 from mindseye.data.surroundings import Neighbours, surroundings
 from mindseye.errors import DataError, UsageError
@@ -33,10 +32,17 @@ from mindseye.graphs import AllPairs, Graph, Pairs, Seen, keys_of, normalised
 from mindseye.randomness import integers, keys, uniforms
 from mindseye.sparse import Sparse
 
-__all__ = ["HOPS", "Division", "Linked", "divided", "pairs_apart"]
+__all__ = ["HOPS", "Division", "Glimpse", "Linked", "divided", "pairs_apart"]
 
 HOPS = 2
 """How far a node hears."""
+
+
+class Glimpse(NamedTuple):
+    """What is shown and asked in a step: the batch of a graph."""
+
+    x: Seen
+    y: AllPairs | Pairs
 
 
 class Division(NamedTuple):
@@ -197,7 +203,7 @@ class Linked(ABC):
         around = normalised(self.train, self.graph.nodes)
         return Seen(self.features, (around,) * HOPS, self.graph.nodes)
 
-    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch:
+    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Glimpse:
         """What is shown and asked in a step.
 
         Arguments:
@@ -207,10 +213,10 @@ class Linked(ABC):
         """
         step = int(step)
         if self.fanout:
-            return Batch(*self._few(step, size))  # pyright: ignore[reportArgumentType]
+            return self._few(step, size)
         if self.masked:
-            return Batch(*self._hiding(step))  # pyright: ignore[reportArgumentType]
-        return Batch(self.seen, AllPairs(self.train))  # pyright: ignore[reportArgumentType]
+            return self._hiding(step)
+        return Glimpse(self.seen, AllPairs(self.train))
 
     def facts(self) -> dict[str, Any]:
         """What it holds, for people."""
@@ -230,7 +236,7 @@ class Linked(ABC):
         facts = self.graph.facts()
         return {name: facts[name] for name in ("nodes", "features", "classes", "isolated")}
 
-    def _hiding(self, step: int) -> tuple[Seen, Pairs]:
+    def _hiding(self, step: int) -> Glimpse:
         """The links that stay visible, and those that do not as questions."""
         count = len(self.train)
         rows = step * count + torch.arange(count, device=self.device)
@@ -239,9 +245,9 @@ class Linked(ABC):
         linked, visible = self.train[order[:away]], self.train[order[away:]]
         around = normalised(visible, self.graph.nodes)
         seen = Seen(self.features, (around,) * HOPS, self.graph.nodes)
-        return seen, Pairs(linked, self._apart(step, away))
+        return Glimpse(seen, Pairs(linked, self._apart(step, away)))
 
-    def _few(self, step: int, size: int) -> tuple[Seen, Pairs]:
+    def _few(self, step: int, size: int) -> Glimpse:
         """Some links, as many pairs without one, and what is around them."""
         rows = step * size + torch.arange(size, device=self.device)
         linked = self.train[integers(keys(self.seed, rows, "asked"), len(self.train))]
@@ -256,7 +262,7 @@ class Linked(ABC):
             without=linked if self.masked else None,
         )
         seen = Seen(self.features.rows(heard), hops, self.graph.nodes)
-        return seen, Pairs(*places.view(2, size, 2))
+        return Glimpse(seen, Pairs(*places.view(2, size, 2)))
 
     def _apart(self, step: int, count: int) -> Tensor:
         """Pairs that no training link joins."""

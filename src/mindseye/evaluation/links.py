@@ -136,8 +136,8 @@ def evaluate_links(
             f"{run.path} knows nothing of links.", "Train a model that does: cora/vgae."
         )
     started = time.perf_counter()
-    opened: Any = run.recipe.data.open(part, folder=data)
-    report = links_report(model.to(device), opened.to(device), seed=seed, progress=progress)
+    opened = run.recipe.data.graph(part, folder=data).to(device)
+    report = links_report(model.to(device), opened, seed=seed, progress=progress)
     if run.path.parent != BUILTIN:
         seconds = round(time.perf_counter() - started, 2)
         facts = {"seconds": seconds, "provenance": provenance(device)}

@@ -50,8 +50,7 @@ def links_limits(
     each = []
     for done, seed in enumerate(plan.seeds, 1):
         whole = replace(recipe.data, featureless=False, split_seed=seed)
-        opened: Any = whole.open("test", folder=data)
-        each.append(heuristics(opened))
+        each.append(heuristics(whole.graph("test", folder=data)))
         progress(done, len(plan.seeds))
     return {
         f"{GRAPHS[recipe.data.name]}, {label}": {

@@ -227,7 +227,7 @@ class Run:
             raise UsageError(
                 f"{self.path} knows nothing of links.", "Train a model that does: cora/vgae."
             )
-        graph: Any = self.recipe.data.open("test", folder=data).to(device)
+        graph = self.recipe.data.graph("test", folder=data).to(device)
         return Linker(model.to(device), graph, self.name)
 
     def truth(self) -> Truth:
