@@ -27,6 +27,9 @@ from mindseye.sparse import Sparse
 
 __all__ = ["AllPairs", "Graph", "Pairs", "Seen", "graph_of", "keys_of", "normalised"]
 
+COMPARED = 10_000
+"""So many names are compared with a misspelt one; of a million that would take half a minute."""
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -65,7 +68,8 @@ class Graph:
             return int(name)
         known = f"0 to {self.nodes - 1}" if not self.names else f"{self.names[0]!r} and others"
         raise UsageError(
-            f"no node is called {name!r}; expected {known}.", did_you_mean(name, self.names)
+            f"no node is called {name!r}; expected {known}.",
+            did_you_mean(name, self.names[:COMPARED]),
         )
 
     @property

@@ -38,9 +38,11 @@ class OwnGraph(Linked):
     @staticmethod
     def resolved(source: str, folder: str | None = None) -> str:
         """The path of its files: the folder that is named, or `karate` where none is."""
+        if source == KARATE:  # as a run keeps it
+            return KARATE
         if folder is not None and (source == "auto" or not os.path.exists(source)):
             source = folder
-        if source in ("auto", KARATE):
+        if source == "auto":
             return KARATE
         if not os.path.exists(source):
             raise DataError(
