@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -17,10 +19,11 @@ from torch import Tensor
 
 from mindseye.data.linked import Linked
 from mindseye.distributions.links import Links
-from mindseye.errors import UsageError
+from mindseye.errors import DataError, UsageError
 from mindseye.graphs import Graph, keys_of
-from mindseye.layouts import neighbourly, principal
+from mindseye.layouts import MOST, neighbourly, principal
 from mindseye.models import GraphVAE
+from mindseye.tensors import read_tensors, write_tensors
 
 __all__ = ["Likely", "Linker"]
 
@@ -50,10 +53,14 @@ class Linker:
         model: The model, no longer in training.
         data: The graph with its training links, where the model is.
         name: What the model is called.
+        kept: Where the plane of neighbours is kept, which takes seconds to lay out, if anywhere.
     """
 
-    def __init__(self, model: GraphVAE, data: Linked, name: str = "model"):
-        self.model, self.data, self.name = model.eval(), data, name
+    def __init__(
+        self, model: GraphVAE, data: Linked, name: str = "model", kept: Path | None = None
+    ):
+        self.model, self.data, self.name, self.kept = model.eval(), data, name, kept
+        self._near: Tensor | None = None
 
     @property
     def graph(self) -> Graph:
@@ -126,9 +133,43 @@ class Linker:
     def plane(
         self, *, straight: bool = False, progress: Callable[[int, int], None] | None = None
     ) -> Tensor:
-        """Every node in a plane, `(N, 2)`: by neighbours, or straight by principal components."""
-        z = self.latents.cpu()
-        return principal(z) if straight else neighbourly(z, progress=progress)
+        """Every node in a plane, `(N, 2)`: by neighbours, or straight by principal components.
+
+        Of more nodes than `layouts.MOST` there are principal components only.
+        """
+        if straight or self.graph.nodes > MOST:
+            return self._straight
+        found = self.laid_out()
+        if found is None:
+            found = self._near = neighbourly(self.latents.cpu(), progress=progress)
+            if self.kept:
+                with suppress(DataError):  # where nothing can be written, it is laid out again
+                    write_tensors(self.kept, {"near": found, "straight": self._straight})
+        return found
+
+    def laid_out(self) -> Tensor | None:
+        """The plane by neighbours if it was laid out before, `(N, 2)`; nothing if it was not.
+
+        What is kept is that of these latents only if their principal components are, too.
+        """
+        if self._near is None and self.kept and self.kept.is_file():
+            size = self._straight.shape
+            with suppress(DataError):  # damaged, or of another graph
+                found = read_tensors(self.kept, {"near": size, "straight": size})
+                if torch.allclose(found["straight"], self._straight, rtol=1e-3, atol=1e-4):
+                    self._near = found["near"]
+        return self._near
+
+    @cached_property
+    def degrees(self) -> Tensor:
+        """How many links every node has, and how many of these it was trained on, `(N, 2)`."""
+        each = (self.graph.links, self.data.train.cpu())
+        counts = [torch.bincount(links.flatten(), minlength=self.graph.nodes) for links in each]
+        return torch.stack(counts, 1)
+
+    @cached_property
+    def _straight(self) -> Tensor:
+        return principal(self.latents.cpu())
 
     def _best(self, pairs: Tensor, logits: Tensor, n: int, known: bool) -> list[Likely]:
         if not known:

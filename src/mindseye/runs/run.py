@@ -7,6 +7,7 @@
       weights.safetensors      the finished model, to imagine with
       start.safetensors        the weights it began with, if those were of another run
       samples.png              what it imagined when it was done
+      plane.safetensors        where the nodes of its graph are in a plane, once that was asked
       provenance.json          version, commit and device that finished it
 
 A model is opened from `recipe.json` and weights alone: data, never code.
@@ -228,7 +229,8 @@ class Run:
                 f"{self.path} knows nothing of links.", "Train a model that does: cora/vgae."
             )
         graph = self.recipe.data.graph("test", folder=data).to(device)
-        return Linker(model.to(device), graph, self.name)
+        kept = None if BUILTIN in self.path.parents else self.path / "plane.safetensors"
+        return Linker(model.to(device), graph, self.name, kept)
 
     def truth(self) -> Truth:
         """The generator of the wholes that a model of parts was trained on, with its verbs."""
