@@ -100,6 +100,7 @@ def _known(said: str) -> dict[str, Any]:
     pictures = dict.fromkeys(("picture", "start_picture", "end_picture"), PICTURE)
     texts = dict.fromkeys(("description", "start", "end", "before"), said)
     here = {"model": "", "models": ["mnist-a"], "axes": "words", "place": "", "moved": ""}
+    here |= {"node": "3"}
     return {**here, **pictures, **texts}
 
 

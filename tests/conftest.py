@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -61,4 +62,16 @@ def writers(tmp_path_factory) -> Path:
             recipe = get_recipe(f"two-objects/{name}-tiny")
             run = create(recipe, folder, start=run if begins else None)
             list(run.train())
+    return folder
+
+
+@pytest.fixture(scope="session")
+def clubs(tmp_path_factory) -> Path:
+    """A folder of runs with a model of the karate club."""
+    from mindseye.papers import get_recipe
+    from mindseye.runs import create
+
+    folder = tmp_path_factory.mktemp("clubs") / "runs"
+    recipe = get_recipe("graph/vgae-tiny")
+    list(create(replace(recipe, data=recipe.data.resolved()), folder).train())
     return folder

@@ -73,6 +73,12 @@ def composed(makers):
     yield from _studio(makers.parent, "0", "1")
 
 
+@pytest.fixture(scope="session")
+def linked(clubs):
+    """Where a studio answers that has a model of the karate club open."""
+    yield from _studio(clubs.parent)
+
+
 MEASURED = {
     "part": "test",
     "k": 5000,

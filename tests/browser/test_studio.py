@@ -8,7 +8,8 @@ from playwright.sync_api import expect
 from .looking import accessible, answered, drawn, settled, shot, shown
 
 pytestmark = pytest.mark.browser
-VIEWS = ["Imagine", "Hierarchy", "Experts", "Describe", "Between", "Latents", "Parts", "Runs"]
+VIEWS = ["Imagine", "Hierarchy", "Experts", "Describe", "Between", "Latents", "Parts", "Graph"]
+VIEWS += ["Runs"]
 FOUR = "description=digit%3D4%2C+size%3Dbig&seed=7"
 
 

@@ -78,7 +78,7 @@ def test_a_model_without_words_is_shown_by_the_views_that_need_none(painted):
     models = get(painted, "models")["models"]
     assert [model["name"] for model in models] == list(EVERY)
     for model in models:
-        assert model["views"] == ["imagine", "between", "latents", "parts", "runs"]
+        assert model["views"] == ["imagine", "between", "latents", "parts", "graph", "runs"]
         assert model["vocabulary"] == []
         assert model["shape"] == [1, 28, 28]
         assert (model["judged"], model["reads"], model["bits"]) == (False, True, True)

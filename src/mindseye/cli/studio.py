@@ -60,8 +60,8 @@ def studio(
 
     named = [find(name, runs) for name in models or []]
     shelf = shelf_of(named, runs, chosen_device(device), data, tables)
-    for run in named or [shelf.opened("").run]:  # a damaged one complains here, not in the browser
-        run.composer() if run.recipe.model.kind == "comp" else run.mind()
+    for opened in list(shelf.models.values())[: max(1, len(named))]:
+        opened.check()  # a damaged model complains here, not in the browser
     host, everywhere = host.strip("[]"), host in ("0.0.0.0", "::")  # noqa: S104 compared, not bound
     name = "localhost" if everywhere else f"[{host}]" if ":" in host else host
     app = make_app(shelf, hosts=() if everywhere else {*LOCAL, name.lower()})

@@ -4,7 +4,9 @@ schemas.py      what the server answers, as types
 shelf.py        the models that are open
 results.py      tables that were reproduced
 likelihoods.py  what `mindseye evaluate` has written about models of pictures
+linkscores.py   and what about models of graphs
 engine.py       one thread in which models work; requests that wait are answered together
+background.py   works of minutes beside it
 answers.py      pictures, verdicts and scores on their way to the page
 house.py        what every route shares: shelf, engine, parameters
 points.py       a point of the latent space, as a request names it

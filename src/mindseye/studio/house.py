@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 
 from mindseye.composing import Composer
-from mindseye.errors import UsageError
+from mindseye.errors import UsageError, listed
 from mindseye.imagine import Mind
+from mindseye.linking import Linker
 from mindseye.studio import schemas
 from mindseye.studio.answers import LINK
+from mindseye.studio.background import Background
 from mindseye.studio.engine import Engine
 from mindseye.studio.shelf import Opened, Shelf
 
@@ -45,6 +47,10 @@ class House:
 
     shelf: Shelf
     engine: Engine
+    reading: Background = field(default_factory=Background)
+    """Where graphs are read."""
+    layouts: Background = field(default_factory=Background)
+    """Where their nodes are laid out."""
 
     def opened(self, name: str) -> Opened:
         """An open model, the first if the name is empty."""
@@ -84,6 +90,27 @@ class House:
                 "Imagine, Between and Latents show it.",
             )
         return mind
+
+    async def linker(self, name: str) -> Linker:
+        """An open model of a graph with its verbs; the first time it is read beside the engine."""
+        opened = self.opened(name)
+        if not opened.is_graph:
+            graphs = [each.name for each in self.shelf.models.values() if each.is_graph]
+            raise UsageError(
+                f"`{opened.name}` is no model of a graph.",
+                f"Choose {listed(graphs[:5])}."
+                if graphs
+                else "Train one: mindseye train graph/vgae",
+            )
+        if not opened.is_read:
+            reading = self.reading.begin(opened.name, lambda _: opened.linker)
+            await reading.within(self.engine.patience)
+        return self.shelf.linker(opened)
+
+    def close(self) -> None:
+        """End what is under way."""
+        for each in (self.reading, self.layouts):
+            each.close()
 
 
 def _house(request: Request) -> House:

@@ -126,17 +126,19 @@ class Model(Answer):
     name: str
     about: str
     vocabulary: list[Attribute] = Field(
-        description="Empty for a model of pictures alone, and for one of parts."
+        description="Empty for a model of pictures alone, of parts, or of a graph."
     )
     kit: Kit | None = Field(description="Of a model of parts; null for any other.")
-    shape: tuple[int, int, int] = Field(
-        description="Channels, height and width of a picture; a curve has height 1."
+    shape: tuple[int, int, int] | None = Field(
+        description="Channels, height and width of a picture; a curve has height 1; null for a"
+        " model of a graph."
     )
     latent: int
     judged: bool = Field(description="Whether there is an observer, and are words to judge by.")
     reads: bool = Field(description="Whether it can be asked what a picture's latent is.")
     bits: bool = Field(description="Whether a pixel that is drawn is 0 or 1.")
     builtin: bool
+    nodes: int = Field(default=0, description="Of the graph that it is a model of, if it is one.")
     views: list[str] = Field(description="The views that can show it.")
 
 

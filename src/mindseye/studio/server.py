@@ -44,12 +44,14 @@ def make_app(shelf: Shelf, *, engine: Engine | None = None, hosts: Collection[st
         hosts: The names under which it may be asked; any if empty.
     """
     working = engine or Engine()
+    house = House(shelf, working)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         working.start()
         yield
         working.close()
+        house.close()
 
     app = FastAPI(
         title="mindseye studio",
@@ -60,7 +62,7 @@ def make_app(shelf: Shelf, *, engine: Engine | None = None, hosts: Collection[st
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
-    app.state.house = House(shelf, working)
+    app.state.house = house
     for view in VIEWS:
         app.include_router(view.router, tags=[view.name])
     _add_house(app)
@@ -92,6 +94,8 @@ def _add_house(app: FastAPI) -> None:
 
 def _model(house: House, name: str) -> schemas.Model:
     opened = house.opened(name)
+    if opened.is_graph:
+        return _model_of_a_graph(opened)
     mind = opened.outline
     if isinstance(mind, Composer):
         return _model_of_parts(opened, mind)
@@ -123,6 +127,25 @@ def _model_of_parts(opened: Opened, composer: Composer) -> schemas.Model:
         bits=False,
         builtin=opened.builtin,
         views=[view.name for view in VIEWS if view.shows_parts],
+    )
+
+
+def _model_of_a_graph(opened: Opened) -> schemas.Model:
+    """A model that has no words and no pictures."""
+    recipe = opened.run.recipe
+    return schemas.Model(
+        name=opened.name,
+        about=recipe.about,
+        vocabulary=[],
+        kit=None,
+        shape=None,
+        latent=recipe.model.latent,
+        judged=False,
+        reads=False,
+        bits=False,
+        builtin=opened.builtin,
+        nodes=recipe.data.shape[1],
+        views=[view.name for view in VIEWS if view.shows_graphs],
     )
 
 

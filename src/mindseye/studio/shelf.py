@@ -17,6 +17,7 @@ from mindseye.explore import effects, latents_of
 from mindseye.generating import Truth
 from mindseye.imagine import Mind
 from mindseye.labels import Labels
+from mindseye.linking import Linker
 from mindseye.runs import BUILTIN, Run, list_runs, spelled
 from mindseye.studio.results import Result, find_results
 
@@ -75,6 +76,20 @@ class Opened:
         """Whether it came with the package."""
         return BUILTIN in self.run.path.parents
 
+    @property
+    def is_graph(self) -> bool:
+        """Whether it is a model of a graph: it links nodes, and imagines nothing."""
+        return self.run.recipe.data.is_graph
+
+    @cached_property
+    def linker(self) -> Linker:
+        """The model of a graph with its verbs, and the graph, read from disk."""
+        return self.run.linker(self.data, self.device)
+
+    def check(self) -> None:
+        """Raise if it cannot be read."""
+        _ = self.run.model() if self.is_graph or self.of_parts else self.run.mind()
+
     @cached_property
     def outline(self) -> Mind | Composer:
         """The model without its weights: what it knows and what it can do."""
@@ -130,11 +145,11 @@ class Opened:
     @property
     def is_read(self) -> bool:
         """Whether its weights are in memory."""
-        return bool(vars(self).keys() & {"mind", "composer"})
+        return bool(vars(self).keys() & {"mind", "composer", "linker"})
 
     def forget(self) -> None:
         """Let go of its weights."""
-        for name in ("mind", "composer", "training", "activity"):
+        for name in ("mind", "composer", "training", "activity", "linker"):
             vars(self).pop(name, None)
 
 
@@ -174,11 +189,19 @@ class Shelf:
 
     def read(self, opened: Opened) -> Mind | Composer:
         """A model with its weights; those of the one that nobody asked for longest may go."""
+        self._keep(opened)
+        return opened.composer if opened.of_parts else opened.mind
+
+    def linker(self, opened: Opened) -> Linker:
+        """A model of a graph, likewise."""
+        self._keep(opened)
+        return opened.linker
+
+    def _keep(self, opened: Opened) -> None:
         self._asked = [name for name in self._asked if name != opened.name] + [opened.name]
         for name in self._asked[:-READ]:
             self.models[name].forget()
         self._asked = self._asked[-READ:]
-        return opened.composer if opened.of_parts else opened.mind
 
     def run(self, name: str) -> Run:
         """A run of the folder, or an open model, by its name."""
@@ -201,6 +224,8 @@ class Shelf:
             self.runs,
             self.tables,
             *(opened.run.path.parent for opened in self.models.values()),
+            *(Path(opened.data) for opened in self.models.values() if opened.data),
+            *(_graph_folder(opened) for opened in self.models.values() if opened.is_graph),
         ]
         roots = {str(each) for path in paths for each in (path, path.resolve())}
         for root in sorted(roots, key=len, reverse=True):
@@ -218,9 +243,14 @@ def shelf_of(
     """The runs that were named, then built-in models; if none was, all finished runs too."""
     builtin = list_runs(BUILTIN)
     others = [] if named else [run for run in reversed(list_runs(runs)) if run.finished]
-    more = [run for run in (*builtin, *others) if _imagines(run)]
+    more = [run for run in (*builtin, *others) if _is_shown(run)]
     every = {run.path.resolve(): run for run in reversed([*named, *more])}
     return Shelf([Opened(run, device, data) for run in reversed(every.values())], runs, tables)
+
+
+def _graph_folder(opened: Opened) -> Path:
+    """Where the files of a graph lie, or the folder itself where they have none."""
+    return Path(opened.run.recipe.data.source).parent
 
 
 def _unique(opened: Opened, taken: dict[str, Opened]) -> str:
@@ -231,9 +261,11 @@ def _unique(opened: Opened, taken: dict[str, Opened]) -> str:
     return next(name for name in (*names, *numbered) if name not in taken)
 
 
-def _imagines(run: Run) -> bool:
+def _is_shown(run: Run) -> bool:
     """Whether a run is a model that can be shown; a damaged recipe is left out."""
     try:
-        return run.recipe.model.imagines and bool(run.recipe.fits & {"q_x", "q_y", "q_w"})
+        recipe = run.recipe
+        imagines = recipe.model.imagines and bool(recipe.fits & {"q_x", "q_y", "q_w"})
+        return imagines or recipe.data.is_graph
     except MindseyeError:
         return False

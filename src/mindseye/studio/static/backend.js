@@ -35,6 +35,9 @@ export class Trouble extends Error {
  *     latents/example         Example      a training picture
  *     latents/known           Known        which dimensions are active, and the likelihood
  *     parts                   Wholes       wholes of parts, true ones and a model's
+ *     graph                   Graph        the nodes and links of a graph
+ *     graph/plane             Plane        where its nodes are, or how far that is
+ *     graph/links             LikelyLinks  the likeliest links of a node
  *     runs                    Runs         the runs of the folder
  *     runs/NAME               Records      a run's log
  *     compare                 Compared     the same description by several models

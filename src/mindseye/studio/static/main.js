@@ -221,7 +221,10 @@ class Studio {
     this.tabs.dataset.names = names;
     for (const anchor of this.tabs.children) {
       anchor.href = this.link.address({ ...this.link.state, view: anchor.dataset.view });
-      if (anchor.dataset.view === view.name) anchor.setAttribute("aria-current", "page");
+      const current = anchor.dataset.view === view.name;
+      if (current && !anchor.hasAttribute("aria-current"))
+        anchor.scrollIntoView({ block: "nearest", inline: "nearest" }); // a phone has no room for all
+      if (current) anchor.setAttribute("aria-current", "page");
       else anchor.removeAttribute("aria-current");
     }
     this.picker.show(model.name);

@@ -11,6 +11,7 @@ from mindseye.studio.views import (
     captions,
     describe,
     experts,
+    graph,
     hierarchy,
     imagine,
     latents,
@@ -30,5 +31,6 @@ VIEWS: tuple[View, ...] = (
     between.VIEW,
     latents.VIEW,
     parts.VIEW,
+    graph.VIEW,
     runs.VIEW,
 )

@@ -195,4 +195,5 @@ VIEW = View(
     router,
     lambda mind: True,
     shows_parts=True,
+    shows_graphs=True,
 )

@@ -25,3 +25,5 @@ class View:
     """Whether it can show a model."""
     shows_parts: bool = False
     """Whether it can show a model of wholes and their parts."""
+    shows_graphs: bool = False
+    """Whether it can show models of graphs, which imagine nothing."""

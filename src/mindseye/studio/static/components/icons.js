@@ -19,6 +19,11 @@ const PATHS = {
   play: "M5 3.5l7 4.5-7 4.5z",
   pause: "M5.5 3.5v9M10.5 3.5v9",
   swap: "M3 5.5h9L9.5 3M13 10.5H4L6.5 13",
+  plus: "M8 3v10M3 8h10",
+  minus: "M3 8h10",
+  fit: "M6 3H3v3M10 3h3v3M6 13H3v-3M10 13h3v-3",
+  before: "M10 3L5 8l5 5",
+  after: "M6 3l5 5-5 5",
   open: "M3 12.5h10M8 10V2.5M4.8 5.7L8 2.5l3.2 3.2",
 };
 

@@ -31,16 +31,13 @@ export function mount(root, context) {
   const goings = status(view.stage);
   const parts = { goings, lines: view.lines, editor };
   const training = trainingSection(context, parts);
-  const versus = versusSection(context, parts);
+  const versus = model.shape ? versusSection(context, parts) : null; // a graph is no picture
   const results = resultsSection(context, parts);
-  const panels = { training, compare: versus, tables: results };
+  const panels = { training, ...(versus && { compare: versus }), tables: results };
+  const titles = { training: "Training", compare: "Compare two models", tables: "Tables" };
   const tabs = sections({
     label: "What to see",
-    options: [
-      ["training", "Training", training.element],
-      ["compare", "Compare two models", versus.element],
-      ["tables", "Tables", results.element],
-    ],
+    options: Object.entries(panels).map(([one, { element }]) => [one, titles[one], element]),
     chosen: "training",
     onChange: (part) => context.say({ part: unless("training", part) }),
   });
@@ -48,7 +45,8 @@ export function mount(root, context) {
   view.say.append(block("Say", editor.element));
   view.settings.append(block("Draw", seed.element));
   view.aside.remove();
-  view.stage.prepend(head.element, tabs.element, training.element, versus.element, results.element);
+  const shown = Object.values(panels).map(({ element }) => element);
+  view.stage.prepend(head.element, tabs.element, ...shown);
   root.append(view.element);
 
   let part = "";
