@@ -1,7 +1,7 @@
 """Pictures of the studio for README and docs, taken in a headless Chromium.
 
 Models are trained for some views first: one of two latents for Latents, which takes half a minute,
-and one of the households of a street for Parts, which takes two minutes.
+one of the households of a street for Parts and one of Cora for Graph, which take two minutes each.
 
 python docs/screenshots.py                            # into docs/pictures
 python docs/screenshots.py /tmp/shots                 # into another folder
@@ -33,6 +33,7 @@ SHOTS = {
     "studio-latents": "?view=latents&model=00000-mnist-vae-lean&point=draw&seed=3&theme=light",
     "studio-parts": "?view=parts&model=loads&description=3×family, electric-car, 2×solar"
     "&before=3×family, electric-car&seed=3&theme=light",
+    "studio-graph": "?view=graph&model=cora&node=733&known=1&theme=light",
     "studio-runs": "?view=runs&theme=light",
 }
 MINDSEYE = [sys.executable, "-c", "from mindseye.cli import main; main()"]
@@ -51,10 +52,15 @@ def main() -> None:
             called(home, "evaluate", "0", *LITTLE)
         if "studio-parts" in names:
             called(home, "train", "loads/compvae-lean", *STREET)
-            (run,) = Path(home).glob("runs/*-loads-compvae-lean")
-            run.rename(run.with_name("loads"))
+            _renamed(home, "loads-compvae-lean", "loads")
+        if "studio-graph" in names:
+            called(home, "train", "cora/masked")
+            _renamed(home, "cora-masked", "cora")
+            called(home, "evaluate", "cora")
+            called(home, "plane", "cora")
+        tables = str(Path("reproduced").resolve())
         with subprocess.Popen(
-            [*MINDSEYE, "studio", "--no-browser", "--port", "0"],
+            [*MINDSEYE, "studio", "--no-browser", "--port", "0", "--tables", tables],
             cwd=home,
             stdout=subprocess.PIPE,
             text=True,
@@ -70,6 +76,12 @@ def main() -> None:
 def called(home: str, *words: str) -> None:
     """A command in a folder."""
     subprocess.run([*MINDSEYE, *words], cwd=home, check=True)
+
+
+def _renamed(home: str, ending: str, name: str) -> None:
+    """Call the run of a recipe something short."""
+    (run,) = Path(home).glob(f"runs/*-{ending}")
+    run.rename(run.with_name(name))
 
 
 def take(address: str, folder: Path, names: Collection[str]) -> None:
