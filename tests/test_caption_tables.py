@@ -172,7 +172,8 @@ def test_who_judges_is_of_the_same_data_and_size(untrained, tmp_path):
 
 
 def test_words_at_random_are_right_in_a_bit_more_than_a_third():
-    found = captions_limits(get_recipe("two-objects/observer"), {}, "cpu", lambda *_: None)
+    plan = make_ledger_plan(get_table("cremer-tables"), size="tiny", rows=["objects-observer"])
+    found = captions_limits(plan, get_recipe("two-objects/observer"), "cpu", None, lambda *_: None)
     floor = 100 * (1 / 2 + 1 / 8 + 1 / 2 + 1 / 3) / 4
     assert floor == pytest.approx(36.458333, abs=1e-6)
     assert found == {
@@ -185,7 +186,8 @@ def test_words_at_random_are_right_in_a_bit_more_than_a_third():
 
 @pytest.mark.parametrize("name", ["celeba-words/vlvae-tiny", "one-object/vlvae-tiny"])
 def test_words_without_a_relation_have_no_floor(name):
-    assert captions_limits(get_recipe(name), {}, "cpu", lambda *_: None) == {}
+    plan = make_ledger_plan(get_table("cremer-tables"), size="tiny", rows=["objects-observer"])
+    assert captions_limits(plan, get_recipe(name), "cpu", None, lambda *_: None) == {}
 
 
 # The page

@@ -193,7 +193,9 @@ class _Work:
         return lambda done, total: self.watch(title, done, total)
 
 
-def _cell(values: Sequence[Any], seeds: Sequence[int], standard_error: bool) -> dict[str, Any]:
+def _cell(
+    values: Sequence[Any], seeds: Sequence[int], standard_error: bool = False
+) -> dict[str, Any]:
     """The mean over seeds and how far they are apart; layer by layer where there are several."""
     each = {str(seed): value for seed, value in zip(seeds, values, strict=True)}
     if isinstance(values[0], list):
