@@ -68,7 +68,10 @@ def test_the_normalised_matrix_is_the_paper_s(drawn):
     adjacency = torch.eye(9)
     adjacency[links[:, 0], links[:, 1]] = adjacency[links[:, 1], links[:, 0]] = 1
     root = torch.diag(adjacency.sum(1).rsqrt())
-    torch.testing.assert_close(normalised(links, 9).dense(), root @ adjacency @ root)
+    around = normalised(links, 9)
+    torch.testing.assert_close(around.dense(), root @ adjacency @ root)
+    right = torch.randn(9, 2, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(around.transposed_product(right), around.dense().T @ right)
 
 
 @settings(deadline=None, max_examples=50)

@@ -163,7 +163,8 @@ def normalised(links: Tensor, nodes: int) -> Sparse:
     rows = torch.cat([links[:, 0], links[:, 1], self_loops])
     columns = torch.cat([links[:, 1], links[:, 0], self_loops])
     root = torch.bincount(rows, minlength=nodes).float().rsqrt()
-    return Sparse.of(rows, columns, (nodes, nodes), root[rows] * root[columns])
+    weights = root[rows] * root[columns]
+    return Sparse.of(rows, columns, (nodes, nodes), weights, symmetric=True)
 
 
 class Seen(NamedTuple):

@@ -48,15 +48,24 @@ class Sparse:
     width: int
     """How many columns there are."""
 
+    symmetric: bool = False
+    """Whether it is its own transposed matrix: then products with that need no other order."""
+
     @classmethod
     def of(
-        cls, rows: Tensor, columns: Tensor, shape: tuple[int, int], values: Tensor | None = None
+        cls,
+        rows: Tensor,
+        columns: Tensor,
+        shape: tuple[int, int],
+        values: Tensor | None = None,
+        *,
+        symmetric: bool = False,
     ) -> Sparse:
         """The matrix of some entries, in any order, each place at most once; ones by default."""
         order = (rows * shape[1] + columns).argsort()
         counts = torch.bincount(rows, minlength=shape[0])
         entries = torch.ones(len(rows), device=rows.device) if values is None else values
-        return cls(_starts(counts), columns[order], entries[order], shape[1])
+        return cls(_starts(counts), columns[order], entries[order], shape[1], symmetric)
 
     @classmethod
     def identity(cls, size: int, device: torch.device | str = "cpu") -> Sparse:
@@ -112,10 +121,12 @@ class Sparse:
         starts, columns, values = (
             part.to(device) for part in (self.starts, self.columns, self.values)
         )
-        return Sparse(starts, columns, values, self.width)
+        return Sparse(starts, columns, values, self.width, self.symmetric)
 
     def transposed_product(self, dense: Tensor) -> Tensor:
         """The product of the transposed matrix with `(R, D)`, `(width, D)`."""
+        if self.symmetric:
+            return _sums(self.columns, dense, self.starts, self.values)
         starts, columns, order = self._back
         return _sums(columns, dense, starts, self.values[order])
 

@@ -47,7 +47,8 @@ class Links(Distribution):
 
     def logits(self, pairs: Tensor) -> Tensor:
         """The log odds of a link between the nodes of every pair, `(M, 2)` to `(M,)`."""
-        return self._scored(self.z[pairs[:, 0]], self.z[pairs[:, 1]])
+        one, other = (self.z.index_select(0, ends) for ends in pairs.unbind(1))
+        return self._scored(one, other)
 
     def logits_of(self, node: int) -> Tensor:
         """The log odds of links between one node and every node, itself too, `(N,)`."""

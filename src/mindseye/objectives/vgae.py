@@ -22,6 +22,7 @@ References:
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 from torch.distributions import kl_divergence
 from torch.nn.functional import logsigmoid
@@ -56,7 +57,8 @@ def gae(model: GraphVAE, x: Seen, y: AllPairs | Pairs) -> Bound:
 def _weighed(p: Links, y: AllPairs | Pairs, nodes: int) -> tuple[Tensor, Tensor]:
     """Half of what linked pairs and pairs apart are worth, by node or by pair."""
     if isinstance(y, Pairs):
-        return 0.5 * logsigmoid(p.logits(y.linked)), 0.5 * logsigmoid(-p.logits(y.apart))
+        linked, apart = p.logits(torch.cat(y)).split([len(y.linked), len(y.apart)])
+        return 0.5 * logsigmoid(linked), 0.5 * logsigmoid(-apart)
     present, absent = p.by_node(y.links)
     pairs, linked = nodes**2, 2 * len(y.links)
     scale = nodes / (2 * (pairs - linked))  # of the mean over nodes
