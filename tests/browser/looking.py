@@ -44,6 +44,13 @@ def accessible(page) -> None:
     assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
 
 
+def darkened(page) -> None:
+    """Let the reader's system turn dark while the page is open; it follows."""
+    page.emulate_media(color_scheme="dark")
+    settled(page)
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
 def shot(page, name: str) -> None:
     """Keep a picture of the page, if somebody wants them."""
     if SHOTS:

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .looking import accessible, answered, settled, shot, shown
+from .looking import accessible, answered, darkened, settled, shot, shown
 
 pytestmark = pytest.mark.browser
 MODEL = "00001-two-objects-vlvae-agg-tiny"
@@ -27,12 +27,13 @@ def field(page):
     return page.get_by_label("the whole sentence")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_view_shuts_nobody_out(page, captioned, theme):
-    opened(page, captioned, f"{SAID}&{FLIP}&theme={theme}")
+def test_the_view_shuts_nobody_out(page, captioned):
+    opened(page, captioned, f"{SAID}&{FLIP}")
     expect(page).to_have_title(re.compile("Captions"))
     assert page.evaluate("document.documentElement.scrollHeight") <= 900
-    shot(page, f"captions-{theme}")
+    shot(page, "captions")
+    accessible(page)
+    darkened(page)
     accessible(page)
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .looking import accessible, answered, settled, shot, shown
+from .looking import accessible, answered, darkened, settled, shot, shown
 
 pytestmark = pytest.mark.browser
 MODEL = "00000-graph-vgae-tiny"
@@ -39,14 +39,15 @@ def where(page, number: int) -> tuple[float, float]:
     )
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_view_shuts_nobody_out_and_fits_every_screen(page, linked, theme):
-    opened(page, linked, f"node=33&known=1&theme={theme}")
+def test_the_view_shuts_nobody_out_and_fits_every_screen(page, linked):
+    opened(page, linked, "node=33&known=1")
     expect(page).to_have_title(re.compile("Graph"))
     tabs = page.get_by_role("navigation").get_by_role("link").all_inner_texts()
     assert tabs == ["Graph", "Runs"]
     assert page.evaluate("document.documentElement.scrollHeight") <= 900
-    shot(page, f"graph-{theme}")
+    shot(page, "graph")
+    accessible(page)
+    darkened(page)
     accessible(page)
     page.set_viewport_size({"width": 2560, "height": 1440})
     assert page.evaluate("document.documentElement.scrollHeight") <= 1440

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .looking import accessible, answered, drawn, settled, shot, shown
+from .looking import accessible, answered, darkened, drawn, settled, shot, shown
 
 pytestmark = pytest.mark.browser
 VIEWS = ["Imagine", "Hierarchy", "Experts", "Describe", "Between", "Latents", "Parts", "Graph"]
@@ -14,7 +14,7 @@ FOUR = "description=digit%3D4%2C+size%3Dbig&seed=7"
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_view_opens_and_fits_every_screen_without_scrolling(page, address, view):
+def test_every_view_fits_every_screen_and_shuts_nobody_out_light_or_dark(page, address, view):
     page.goto(f"{address}?{FOUR}")
     page.get_by_role("navigation").get_by_role("link", name=view).click()
     settled(page)
@@ -30,12 +30,7 @@ def test_every_view_opens_and_fits_every_screen_without_scrolling(page, address,
     settled(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     shot(page, f"{view.lower()}-phone")
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_no_view_shuts_anybody_out_in_the_dark(page, address, view):
-    page.goto(f"{address}?view={view.lower()}&{FOUR}&theme=dark")
-    settled(page)
+    darkened(page)
     accessible(page)
 
 
@@ -294,9 +289,8 @@ def test_curves_are_read_by_keys(page, address):
     assert curve.get_attribute("aria-valuetext") == last
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_table_is_shown_with_its_figures(page, address, theme):
-    page.goto(f"{address}?view=runs&theme={theme}")
+def test_a_table_is_shown_with_its_figures(page, address):
+    page.goto(f"{address}?view=runs")
     settled(page)
     with answered(page):
         page.get_by_role("tab", name="Tables").click()
@@ -304,12 +298,14 @@ def test_a_table_is_shown_with_its_figures(page, address, theme):
     table = page.get_by_role("region", name="Correctness")
     expect(table.get_by_role("row", name="TELBO").first).to_contain_text("82.08 ± 0.56")
     expect(page.get_by_text("mindseye reproduce vedantam-4a").first).to_be_visible()
-    shot(page, f"tables-{theme}")
+    shot(page, "tables")
     figure = page.get_by_role("img", name="Figure 3")
     figure.scroll_into_view_if_needed()
     expect(figure).to_have_js_property("complete", True)
     assert figure.evaluate("(image) => image.naturalWidth") > 100
     assert "table=results" in page.url
+    accessible(page)
+    darkened(page)
     accessible(page)
 
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-KILLS = 20
+KILLS = 8
 
 # One process imports torch once and forks a trainer for every kill: a fresh start would cost
 # seconds each time. It runs no backward pass itself, after which forking would not be safe.
