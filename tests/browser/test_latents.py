@@ -263,9 +263,12 @@ def test_any_two_latents_make_a_plane(page, painters):
 @pytest.mark.parametrize("look", ["rows", "plane"])
 def test_the_same_link_gives_the_same_page(page, painters, stranger, look):
     opened(page, painters, WIDE, point="draw", z="2%3A1.5", look=look)
-    first = drawn(page)
     stranger.goto(page.url)
-    assert drawn(stranger) == first
+    if drawn(stranger) != drawn(
+        page
+    ):  # on a busy machine one may be about to draw its last picture
+        page.wait_for_timeout(1000)
+    assert drawn(stranger) == drawn(page)
 
 
 def test_a_large_screen_is_used_without_scrolling(large, painters):
