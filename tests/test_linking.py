@@ -81,6 +81,8 @@ def test_the_plane_has_a_place_for_every_node(linker):
     [
         (lambda linker: linker.between(3, 3), "is one node; expected two"),
         (lambda linker: linker.likeliest("99"), "no node is called '99'; expected 0 to 33"),
+        (lambda linker: linker.likeliest(34), "there is no node 34; expected 0 to 33"),
+        (lambda linker: linker.between(-1, 2), "there is no node -1; expected 0 to 33"),
     ],
 )
 def test_nodes_that_are_not_there_are_named(linker, call, message):

@@ -77,6 +77,11 @@ def test_without_features_nothing_is_said_of_them():
     assert list(heuristics(OwnGraph(cliques(features=False), "test"))) == ["shared neighbours"]
 
 
+def test_what_a_model_is_not_shown_is_not_set_beside_it():
+    unseen = OwnGraph(cliques(), "test", featureless=True)
+    assert list(heuristics(unseen)) == ["shared neighbours"]
+
+
 def test_shared_neighbours_are_those_of_adamic_and_adar():
     networkx = pytest.importorskip("networkx")
     from mindseye.data.surroundings import Neighbours

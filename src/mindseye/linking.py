@@ -199,4 +199,8 @@ class Linker:
         return keys_of(links, self.graph.nodes)
 
     def _node(self, node: str | int) -> int:
-        return self.graph.node(str(node)) if isinstance(node, str) else node
+        if isinstance(node, str):
+            return self.graph.node(node)
+        if not 0 <= node < self.graph.nodes:
+            raise UsageError(f"there is no node {node}; expected 0 to {self.graph.nodes - 1}.")
+        return node

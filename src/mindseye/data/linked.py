@@ -146,6 +146,7 @@ class Linked(ABC):
         self.masked, self.fanout, self.seed = masked, fanout, seed
         self.division = divided(graph, split_seed)
         features = None if featureless else graph.features
+        self.featureless = features is None
         self.features = features or Sparse.identity(graph.nodes)
         self.shape = (1, graph.nodes, self.features.width)
         self.train = self.division.train

@@ -174,7 +174,7 @@ def links_report(
 
 
 def heuristics(data: Linked) -> dict[str, dict[str, float]]:
-    """What shared neighbours and, where there are features, likeness of these are worth."""
+    """What shared neighbours and, where features are shown, likeness of these are worth."""
     neighbours = Neighbours.of(data.division.train, data.graph.nodes)
     degrees = neighbours.starts.diff().float()
     around = Sparse(
@@ -182,7 +182,8 @@ def heuristics(data: Linked) -> dict[str, dict[str, float]]:
     )
     rare = 1 / degrees.clamp_min(2).log()  # who has one neighbour joins no two
     known = {"shared neighbours": _measured(around, data.asked, rare)}
-    if (features := data.features.to("cpu")).width != data.graph.nodes or data.graph.features:
+    if not data.featureless:
+        features = data.features.to("cpu")
         lengths = _lengths(features)
         alike = features.weighted(features.values / lengths[features.rows_of_entries()])
         known["like features"] = _measured(alike, data.asked, torch.ones(features.width))
