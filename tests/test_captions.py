@@ -109,3 +109,36 @@ def test_what_cannot_be_read_is_named(text, message):
 def test_words_that_may_stand_anywhere_have_no_place_of_their_own():
     assert TAGS.unordered
     assert not SENTENCE.unordered
+
+
+HUES = Attribute("hue", ["red", "dark blue"])
+SHAPES = Attribute("shape", ["cube", "ball"])
+SPOKEN = Sentence([HUES, SHAPES], ("a",), (("sphere", "ball"),), "it is a {hue} {shape} there")
+
+
+def test_a_caption_with_a_pattern_is_printed_in_full_and_read_back():
+    for text in ("it is a dark blue ball there", "red", "* cube", "", "red sphere", "hue=red"):
+        caption = SPOKEN.parse(text)
+        assert SPOKEN.parse(str(caption)) == caption
+    assert str(SPOKEN.parse("dark-blue sphere")) == "it is a dark blue ball there"
+    assert str(SPOKEN.parse("ball")) == "it is a * ball there"
+    assert SPOKEN.pieces == ("it", "is", "a", 0, 1, "there")
+
+
+def test_words_of_the_pattern_are_read_over_and_others_are_not():
+    assert SPOKEN.parse("there it is a red").values == {"hue": "red"}
+    with pytest.raises(UsageError, match="'where' is not a word here"):
+        SPOKEN.parse("where is it")
+
+
+def test_without_a_pattern_places_are_spoken_in_their_order():
+    assert Sentence([HUES, SHAPES]).pieces == (0, 1)
+
+
+def test_a_pattern_has_every_place_once():
+    with pytest.raises(UsageError, match="must have every place once"):
+        Sentence([HUES, SHAPES], pattern="it is {hue}")
+    with pytest.raises(UsageError, match="must have every place once"):
+        Sentence([HUES], pattern="{hue} {hue}")
+    with pytest.raises(UsageError, match="which is no place; expected 'hue'"):
+        Sentence([HUES], pattern="{size}")

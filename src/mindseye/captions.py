@@ -9,6 +9,11 @@ skipped; `*` skips one on purpose, and articles and the like are read over:
 
     large red rubber cube left small blue metal sphere
     a red cube to the left of a sphere              (* red * cube left * * * sphere)
+
+A sentence may have a pattern, the words around its places; then captions are printed, and read by
+models, in full:
+
+    the digit three is at the bottom left of the image
 """
 
 from __future__ import annotations
@@ -22,7 +27,10 @@ from mindseye.concepts import Concept, Vocabulary
 from mindseye.errors import UsageError
 from mindseye.grammar import fold, nearest, shown, some
 
-__all__ = ["Caption", "Sentence"]
+__all__ = ["BLANK", "Caption", "Sentence"]
+
+BLANK = "-"
+"""What stands on a place without a word."""
 
 OPEN = ("*", "?", "any")
 """What leaves a place open."""
@@ -49,15 +57,39 @@ class Sentence(Vocabulary):
         attributes: The places, in order.
         fillers: Words that say nothing and are read over.
         synonyms: Other words for words, in pairs: `("big", "large")`.
+        pattern: How a caption is spoken, places in braces: "the {shape} is {hue}". Its own words
+            are read over too. Places alone, in their order, if not given.
     """
 
     fillers: Sequence[str] = ()
     synonyms: Sequence[tuple[str, str]] = ()
+    pattern: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "fillers", tuple(self.fillers))
         object.__setattr__(self, "synonyms", tuple(self.synonyms))
+        if self.pattern and sorted(k for k in self.pieces if isinstance(k, int)) != [
+            *range(len(self))
+        ]:
+            raise UsageError(
+                f"`pattern={self.pattern!r}` must have every place once; expected"
+                f" {some([f'{{{name}}}' for name in self.names])}."
+            )
+
+    @cached_property
+    def pieces(self) -> tuple[str | int, ...]:
+        """What is spoken, in order: a word of the pattern, or the number of a place.
+
+        >>> from mindseye.concepts import Attribute
+        >>> one = Sentence([Attribute("hue", ["red"])], pattern="it is {hue} today")
+        >>> one.pieces
+        ('it', 'is', 0, 'today')
+        """
+        if not self.pattern:
+            return tuple(range(len(self)))
+        found = re.findall(r"\{([^}]*)\}|([^\s{}]+)", self.pattern)
+        return tuple(word or self._numbered(name) for name, word in found)
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -85,6 +117,20 @@ class Sentence(Vocabulary):
     def from_codes(self, codes: Sequence[int | None]) -> Caption:
         """The caption with these words, by their index at their place, `None` where it is open."""
         return Caption(self, codes)
+
+    def _numbered(self, name: str) -> int:
+        """The number of a place."""
+        if name not in self.names:
+            raise UsageError(
+                f"`pattern` has {{{name}}}, which is no place; expected {some(self.names)}."
+            )
+        return self.names.index(name)
+
+    @cached_property
+    def _silent(self) -> set[str]:
+        """Words that say nothing, as they are compared."""
+        own = (piece for piece in self.pieces if isinstance(piece, str))
+        return {fold(word) for word in (*self.fillers, *own)}
 
     def _place(self, word: str, start: int) -> int:
         """The first place from `start` on where a word may stand."""
@@ -121,7 +167,7 @@ class Sentence(Vocabulary):
                     break
             else:
                 n = 1
-                if fold(tokens[at]) not in map(fold, self.fillers):
+                if fold(tokens[at]) not in self._silent:
                     self._refuse(tokens[at])
             at += n
 
@@ -148,10 +194,14 @@ class Sentence(Vocabulary):
 class Caption(Concept):
     """A sentence, or what is said of one: a concept over the places of its words."""
 
+    vocabulary: Sentence
+
     def __hash__(self) -> int:
         return hash(self.codes)
 
     def __str__(self) -> str:
+        if self.vocabulary.pattern:
+            return self._spoken()
         words = [
             "*" if code is None else place.values[code].replace(" ", "-")
             for place, code in zip(self.vocabulary, self.codes, strict=True)
@@ -162,3 +212,9 @@ class Caption(Concept):
 
     def __repr__(self) -> str:
         return f"Caption({str(self)!r})"
+
+    def _spoken(self) -> str:
+        """The words of the pattern with those of the places among them."""
+        said = [self.values.get(name, "*") for name in self.vocabulary.names]
+        pieces = self.vocabulary.pieces
+        return " ".join(said[piece] if isinstance(piece, int) else piece for piece in pieces)

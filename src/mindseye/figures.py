@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mindseye.captions import Caption
+from mindseye.captions import BLANK, Caption
 from mindseye.concepts import Concept, Vocabulary
 from mindseye.data import Batch, Dataset
 from mindseye.errors import UsageError
@@ -63,7 +63,7 @@ class Verdict(NamedTuple):
 def words(concept: Concept) -> str:
     """A short caption: the values that are said, two a line; or the sentence they make."""
     if isinstance(concept, Caption):
-        return str(concept)
+        return str(concept).rstrip(f" {BLANK}")
     values = list(concept.values.values()) or ["anything"]
     return "\n".join(" · ".join(values[i : i + 2]) for i in range(0, len(values), 2))
 

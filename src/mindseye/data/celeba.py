@@ -25,7 +25,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from mindseye.captions import Sentence
+from mindseye.captions import BLANK, Sentence
 from mindseye.concepts import Attribute, Concept, Vocabulary
 from mindseye.data.coloured import Coloured
 from mindseye.data.faces import ATTRIBUTES, SIDE, Faces, read_aligned, read_sheets
@@ -35,7 +35,7 @@ from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.labels import Labels, encode
 from mindseye.randomness import keys, uniforms
 
-__all__ = ["BLANK", "SENTENCE", "VOCABULARY", "WORDS", "CelebA", "CelebAWords", "words_of"]
+__all__ = ["SENTENCE", "VOCABULARY", "WORDS", "CelebA", "CelebAWords", "words_of"]
 
 NAMES = tuple(name.replace("_", " ").lower() for name in ATTRIBUTES)
 VOCABULARY = Vocabulary([Attribute(name, ["no", "yes"]) for name in NAMES])
@@ -43,9 +43,6 @@ VOCABULARY = Vocabulary([Attribute(name, ["no", "yes"]) for name in NAMES])
 MALE = NAMES.index("male")
 WORDS = (*NAMES[: MALE + 1], "female", *NAMES[MALE + 1 :])
 """The 19 words that can be said of a face."""
-
-BLANK = "-"
-"""What stands on a place without a word."""
 
 PLACES = 9
 SENTENCE = Sentence([Attribute(f"word {i + 1}", [BLANK, *WORDS]) for i in range(PLACES)])
