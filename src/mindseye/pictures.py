@@ -31,6 +31,7 @@ __all__ = [
     "resized",
     "save_arrays",
     "save_picture",
+    "scaled_image",
     "to_uint8",
 ]
 
@@ -143,6 +144,21 @@ def to_uint8(array: Any) -> np.ndarray:
     if np.isnan(array).any():
         raise UsageError(f"`array` has {np.isnan(array).sum()} values that are not numbers.")
     return np.rint(np.clip(array, 0, 1) * 255).astype(np.uint8)
+
+
+def scaled_image(picture: Any, height: int, *, crisp: bool = False) -> Image.Image:
+    """An array `(C, H, W)` in [0, 1] as an image in colours, so many pixels high.
+
+    Arguments:
+        picture: The array.
+        height: Of the image.
+        crisp: Whether pixels stay squares.
+    """
+    pixels = to_uint8(np.asarray(picture))
+    pixels = pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1)
+    image = Image.fromarray(pixels).convert("RGB")
+    way = Image.Resampling.NEAREST if crisp else Image.Resampling.LANCZOS
+    return image.resize((round(height * image.width / image.height), height), way)
 
 
 # Reading: bytes to planes, planes to the shape wanted.

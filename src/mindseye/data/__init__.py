@@ -8,9 +8,11 @@ from typing import Any
 from mindseye.concepts import Vocabulary
 from mindseye.data.batch import ENDLESS, Batch, Dataset
 from mindseye.data.bsds import Bsds
+from mindseye.data.captioned_mnist import CaptionedMnist, CaptionedPairs
 from mindseye.data.celeba import CelebA, CelebAWords
 from mindseye.data.cited import Citeseer, Cora
 from mindseye.data.clevr import Clevr
+from mindseye.data.coco import Coco, sentence_of
 from mindseye.data.dsprites import DSprites
 from mindseye.data.iclevr import IClevr
 from mindseye.data.linked import Linked
@@ -34,10 +36,13 @@ __all__ = [
     "ENDLESS",
     "Batch",
     "Bsds",
+    "CaptionedMnist",
+    "CaptionedPairs",
     "CelebA",
     "CelebAWords",
     "Citeseer",
     "Clevr",
+    "Coco",
     "Cora",
     "DSprites",
     "Data",
@@ -74,6 +79,9 @@ DATASETS = {
     "one-object": OneObject,
     "celeba": CelebA,
     "celeba-words": CelebAWords,
+    "captioned-mnist": CaptionedMnist,
+    "captioned-pairs": CaptionedPairs,
+    "coco": Coco,
     "clevr": Clevr,
     "iclevr": IClevr,
     "sines": Sines,
@@ -137,6 +145,9 @@ class Data:
     columns: int = 0
     """How many features they have, or nodes where they have none; found likewise."""
 
+    words: tuple[str, ...] = ()
+    """The words of captions, found when they are read."""
+
     def __post_init__(self) -> None:
         if self.name not in DATASETS:
             raise UsageError(
@@ -168,8 +179,9 @@ class Data:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What can be said about its pictures."""
-        return DATASETS[self.name].vocabulary
+        """What can be said about its pictures, with the words that were found."""
+        kind = DATASETS[self.name]
+        return sentence_of(self.words) if kind is Coco else kind.vocabulary
 
     @property
     def is_graph(self) -> bool:
@@ -186,13 +198,15 @@ class Data:
         return (channels, self.side or height, self.side or width)
 
     def resolved(self, folder: str | None = None) -> Data:
-        """The same data with `auto` replaced by the source it means here."""
+        """The same data with `auto` replaced by the source it means here, and what it holds."""
         kind = DATASETS[self.name]
         found = replace(self, source=kind.resolved(self.source, folder))
-        if kind is not OwnGraph or found.nodes:
-            return found
-        graph = kind.graph_at(found.source, folder)
-        return replace(found, nodes=graph.nodes, columns=graph.columns)
+        if kind is OwnGraph and not found.nodes:
+            graph = kind.graph_at(found.source, folder)
+            return replace(found, nodes=graph.nodes, columns=graph.columns)
+        if kind is Coco and not found.words:
+            return replace(found, words=kind.words_at(found.source, folder))
+        return found
 
     def open(self, part: str = "train", *, seed: int = 0, folder: str | None = None) -> Dataset:
         """A part of the data set, its sources read from disk.

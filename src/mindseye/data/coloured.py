@@ -31,7 +31,7 @@ class Coloured:
         source: Where the pictures come from, for people.
     """
 
-    vocabulary: ClassVar[Vocabulary]
+    vocabulary: Vocabulary
     parts: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
 
     def __init__(

@@ -27,6 +27,7 @@ from torch import Tensor
 
 from mindseye.data.npz import Npz
 from mindseye.data.places import the_file
+from mindseye.data.tiles import read_tiles
 from mindseye.errors import DataError, UsageError
 from mindseye.files import explained, write_pieces
 from mindseye.pictures import read_pixels, resized
@@ -95,7 +96,11 @@ def read_sheets(path: Path, part: str, side: int = SIDE) -> Faces:
             "Larger pictures are made of `source=aligned` only.",
         )
     attributes = sheet_attributes(path, part)
-    return Faces(_tiles(path.parent, SHEET_NAMES[part], len(attributes), side), attributes)
+    sheet = f"celeba64_{SHEET_NAMES[part]}_{{:02d}}.jpg".format
+    images = read_tiles(
+        lambda n: path.with_name(sheet(n)), len(attributes), side, along=TILES, tile=SIDE
+    )
+    return Faces(images, attributes)
 
 
 def sheet_attributes(path: Path, part: str) -> Tensor:
@@ -110,29 +115,6 @@ def sheet_attributes(path: Path, part: str) -> Tensor:
     if not np.isin(chosen, (-1, 1)).all():
         raise DataError(f"{path}: `{name}_attr` has other numbers than -1 and 1.")
     return torch.from_numpy(chosen == 1)
-
-
-def _tiles(folder: Path, name: str, count: int, side: int) -> Tensor:
-    """The first `count` tiles of the sheets of a name, uint8 `(N, 3, side, side)`."""
-    each = TILES**2
-    numbers = range(1 + math.ceil(count / each))
-    *sheets, beyond = (folder / f"celeba64_{name}_{n:02d}.jpg" for n in numbers)
-    if beyond.exists():
-        message = f"{beyond} is one sheet too many: the index has {count} pictures of `{name}`."
-        raise DataError(message, "Sheets and index must be of one copy.")
-    images = torch.empty(count, 3, side, side, dtype=torch.uint8)
-    for path, some in zip(sheets, images.split(each), strict=True):
-        some.copy_(_sheet(path, side)[: len(some)])
-    return images
-
-
-def _sheet(path: Path, side: int) -> Tensor:
-    """All tiles of a sheet, row by row."""
-    pixels = read_pixels(path, (3, TILES * SIDE, TILES * SIDE))
-    if side != SIDE:  # edges of tiles are edges of boxes: no tile runs into its neighbour
-        pixels = resized(pixels, TILES * side, TILES * side, "box")
-    grid = torch.from_numpy(pixels).view(3, TILES, side, TILES, side)
-    return grid.permute(1, 3, 0, 2, 4).flatten(0, 1)
 
 
 # Aligned pictures

@@ -26,22 +26,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
 from torch.nn.functional import grid_sample
 
 from mindseye.concepts import Attribute, Concept, Vocabulary
-from mindseye.data.averages import mean_picture
-from mindseye.data.batch import ENDLESS, Batch
+from mindseye.data.batch import Batch
 from mindseye.data.canvas import paste, portions
-from mindseye.data.sources import Sources, resolved, sources
-from mindseye.data.splits import PARTS, combinations, compositional_split, source_split
-from mindseye.errors import UsageError
-from mindseye.labels import Labels, encode
-from mindseye.randomness import integers, keys, keys_of_each, pixel_uniforms, uniforms
+from mindseye.data.handwriting import Handwriting, sources_of
+from mindseye.data.sources import Sources
+from mindseye.data.splits import combinations, compositional_split
+from mindseye.labels import Labels
+from mindseye.randomness import keys, keys_of_each, pixel_uniforms, uniforms
 
 __all__ = ["VOCABULARY", "Geometry", "MnistA", "place", "render"]
 
@@ -87,7 +85,7 @@ def render(sources: Tensor, geometry: Geometry, key: Tensor | None = None) -> Te
     return canvas
 
 
-class MnistA:
+class MnistA(Handwriting):
     """MNIST with attributes, rendered where and when it is asked for.
 
     Arguments:
@@ -104,9 +102,7 @@ class MnistA:
 
     vocabulary = VOCABULARY
     shape = (1, CANVAS, CANVAS)
-    parts = PARTS
     settings = ("compositional", "split_seed", "replications", "labelled")
-    resolved = staticmethod(resolved)
 
     def __init__(
         self,
@@ -119,28 +115,14 @@ class MnistA:
         labelled: float = 1.0,
         seed: int = 0,
     ):
-        self.part, self.labelled, self.seed = part, labelled, seed
-        self.every = combinations(self.vocabulary.sizes)
+        every = combinations(self.vocabulary.sizes)
         if compositional and part != "observer":
-            self.every = compositional_split(self.vocabulary.sizes, part, split_seed)
-        index = source_split(len(sources.images), part, split_seed)
-        wanted = torch.isin(sources.digits[index], self.every[:, 0])
-        self.images = sources.images[index[wanted]].contiguous()
-        self.digits = sources.digits[index[wanted]]
-        self.tables = _by_digit(self.every)
-        if not len(self.images):
-            raise UsageError(f"`part={part!r}` has no source digits; give more than a few sources.")
-        self.count = len(self.images) * replications or ENDLESS
-
-    @classmethod
-    def read(cls, source: str, part: str, folder: str | Path | None = None, **options: Any) -> Self:
-        """A part rendered from the digits of a name: mnist, digits or auto."""
-        return cls(sources(source, folder), part, **options)
-
-    def batch(self, step: int | Tensor, size: int, count: int = 1) -> Batch[Labels]:
-        """Training batch number `step`: pictures drawn at random with replacement."""
-        rows = step * size + torch.arange(count * size, device=self.images.device)
-        return self.examples(integers(keys(self.seed, rows, "order"), self.count))
+            every = compositional_split(self.vocabulary.sizes, part, split_seed)
+        own = sources_of(sources, part, split_seed)
+        wanted = torch.isin(own.digits, every[:, 0])
+        own = Sources(own.images[wanted], own.digits[wanted])
+        super().__init__(own, part, every=every, replications=replications, seed=seed)
+        self.labelled, self.tables = labelled, _by_digit(every)
 
     def examples(self, index: Tensor) -> Batch[Labels]:
         """The pictures of some indices: the same alone or together."""
@@ -152,70 +134,26 @@ class MnistA:
         x = render(self.images.index_select(0, source), _placed(codes, u[:, :4]), key)
         return Batch(x, Labels(codes, said))
 
-    def pictures_of(self, concept: Concept, n: int, seed: int) -> Tensor:
-        """Real pictures of a concept: sources of the part, open attributes uniform."""
-        return self.pictures_of_each([concept], n, [seed])[0]
-
     def pictures_of_each(self, concepts: Sequence[Concept], n: int, seeds: Sequence[int]) -> Tensor:
         """The pictures of every concept with its seed, all at once, `(Q, n, 1, 64, 64)`."""
         grid = keys_of_each(seeds, n, f"real {self.part}", self.images.device)
         key = grid.flatten()
         u = uniforms(key, 6)
         codes = self._drawn(concepts, u[:, 4].view_as(grid)).flatten(0, 1)
+        self._check_digits(codes[:, 0])
         source = self._source_of(codes[:, 0], u[:, 5])
         pictures = render(self.images.index_select(0, source), _placed(codes, u[:, :4]), key)
         return pictures.unflatten(0, grid.shape)
 
-    def facts(self) -> dict[str, Any]:
-        """How many sources, combinations and pictures there are, and of which digits."""
-        return {
-            "sources": len(self.images),
-            "combinations": len(self.every),
-            "pictures": "endless" if self.count == ENDLESS else self.count,
-            "sources of each digit": " ".join(
-                map(str, self.digits.bincount(minlength=10).tolist())
-            ),
-        }
-
-    def mean(self) -> Tensor:
-        """The mean picture, nearly: that of many examples."""
-        return mean_picture(self.examples, self.count, self.images.device)
-
-    def to(self, device: torch.device | str) -> MnistA:
+    def to(self, device: torch.device | str) -> Self:
         """Move the sources; pictures are rendered where the sources are."""
-        for name in ("images", "digits", "every"):
-            setattr(self, name, getattr(self, name).to(device))
         self.tables = tuple(table.to(device) for table in self.tables)
-        return self
+        return super().to(device)
 
     def _codes(self, digits: Tensor, u: Tensor) -> Tensor:
         """A combination for every source, uniform among those of its digit."""
         rows, counts = self.tables
         return rows[digits, (u * counts[digits]).long()]
-
-    def _drawn(self, concepts: Sequence[Concept], u: Tensor) -> Tensor:
-        """A combination of every concept for each of its uniform numbers `(Q, n)`, `(Q, n, 4)`."""
-        every = combinations(self.vocabulary.sizes).to(u.device)
-        fits = self._fitting(concepts, every)  # (Q, 240)
-        chosen = fits.sort(dim=1, descending=True, stable=True).indices  # those that fit come first
-        number = (u * fits.sum(1, keepdim=True)).long()
-        return every[chosen.gather(1, number)]
-
-    def _fitting(self, concepts: Sequence[Concept], every: Tensor) -> Tensor:
-        """Which combinations concepts allow, `(Q, M)`: a split's own where it has any."""
-        codes, observed = (each[:, None] for each in encode(concepts, every.device))
-        fits = ((every == codes) | ~observed).all(2)
-        own = fits & (every[:, None] == self.every).all(2).any(1)
-        return torch.where(own.any(1, keepdim=True), own, fits)
-
-    def _source_of(self, digit: Tensor, u: Tensor) -> Tensor:
-        """A source of every digit asked for, uniform."""
-        order = self.digits.argsort(stable=True)
-        counts = torch.bincount(self.digits, minlength=10)
-        if missing := sorted(set(digit.tolist()) - set(self.digits.tolist())):
-            raise UsageError(f"`part={self.part!r}` has no source of digit {missing[0]}.")
-        starts = counts.cumsum(0) - counts
-        return order[starts[digit] + (u * counts[digit]).long()]
 
 
 def _placed(codes: Tensor, u: Tensor) -> Geometry:
@@ -319,7 +257,7 @@ def _grid(geometry: Geometry, row: Tensor, column: Tensor) -> Tensor:
     return torch.view_as_real(points)
 
 
-def _by_digit(every: Tensor) -> tuple[Tensor, Tensor]:
+def _by_digit(every: Tensor) -> tuple[Tensor, ...]:
     """For each digit its combinations `(10, M, 4)`, padded, and how many they are `(10,)`."""
     counts = torch.bincount(every[:, 0], minlength=10)
     rows = every.new_zeros(10, int(counts.max()), every.shape[1])
