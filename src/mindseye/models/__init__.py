@@ -1,7 +1,9 @@
 """p and q: modules that return distributions, one file per family."""
 
+from mindseye.models.captioned import CaptionedVAE
 from mindseye.models.comp import CompVAE
 from mindseye.models.deep import Ancestral, DeepVAE
+from mindseye.models.draw import Draw
 from mindseye.models.exact import LinearGaussian
 from mindseye.models.factor import FactorVAE
 from mindseye.models.flowing import Flowing
@@ -9,8 +11,10 @@ from mindseye.models.graph import GraphVAE
 from mindseye.models.joint import JointVAE, frozen
 from mindseye.models.ladder import AncestralLadder, LadderVAE
 from mindseye.models.observer import Observer
+from mindseye.models.painted import Painted
 from mindseye.models.patchwork import Patchwork
 from mindseye.models.semi import Described, SemiVAE
+from mindseye.models.sharpener import Sharpened
 from mindseye.models.vae import VAE
 from mindseye.models.vlvae import VLVAE
 
@@ -19,9 +23,11 @@ __all__ = [
     "VLVAE",
     "Ancestral",
     "AncestralLadder",
+    "CaptionedVAE",
     "CompVAE",
     "DeepVAE",
     "Described",
+    "Draw",
     "FactorVAE",
     "Flowing",
     "GraphVAE",
@@ -29,7 +35,9 @@ __all__ = [
     "LadderVAE",
     "LinearGaussian",
     "Observer",
+    "Painted",
     "Patchwork",
     "SemiVAE",
+    "Sharpened",
     "frozen",
 ]

@@ -14,6 +14,7 @@ from mindseye.objectives.capacity import capacity_bound
 from mindseye.objectives.classify import log_likelihood
 from mindseye.objectives.compvae import compvae
 from mindseye.objectives.dgm import m2, semi_dgm
+from mindseye.objectives.draw import draw
 from mindseye.objectives.elbo import image_elbo, joint_elbo, words_elbo
 from mindseye.objectives.factor import factor
 from mindseye.objectives.hfvae import hfvae, hfvae_mws
@@ -23,6 +24,7 @@ from mindseye.objectives.jmvae_agg import jmvae_agg
 from mindseye.objectives.ladder import ladder
 from mindseye.objectives.registry import OBJECTIVES, Objective, get_objective
 from mindseye.objectives.scan import scan
+from mindseye.objectives.sharpen import sharpen
 from mindseye.objectives.surgery import decomposed
 from mindseye.objectives.tcvae import tcvae, tcvae_mws
 from mindseye.objectives.telbo import semi_supervised, telbo, unimodal_bounds
@@ -39,6 +41,7 @@ __all__ = [
     "capacity_bound",
     "compvae",
     "decomposed",
+    "draw",
     "factor",
     "fit_aggregate",
     "fit_true_posterior",
@@ -60,6 +63,7 @@ __all__ = [
     "scan",
     "semi_dgm",
     "semi_supervised",
+    "sharpen",
     "split_average_kl",
     "tcvae",
     "tcvae_mws",
