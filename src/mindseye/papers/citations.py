@@ -260,6 +260,43 @@ BIBTEX = {
   year = {2015},
   url = {https://arxiv.org/abs/1411.7766}
 }""",
+    "lin2014": """@inproceedings{lin2014,
+  title = {Microsoft {COCO}: Common Objects in Context},
+  author = {Lin, Tsung-Yi and Maire, Michael and Belongie, Serge and Hays, James and
+            Perona, Pietro and Ramanan, Deva and Doll{\\'a}r, Piotr and Zitnick, C. Lawrence},
+  booktitle = {European Conference on Computer Vision},
+  year = {2014},
+  url = {https://arxiv.org/abs/1405.0312}
+}""",
+    "chen2015": """@misc{chen2015,
+  title = {Microsoft {COCO} Captions: Data Collection and Evaluation Server},
+  author = {Chen, Xinlei and Fang, Hao and Lin, Tsung-Yi and Vedantam, Ramakrishna and
+            Gupta, Saurabh and Doll{\\'a}r, Piotr and Zitnick, C. Lawrence},
+  year = {2015},
+  url = {https://arxiv.org/abs/1504.00325}
+}""",
+    "mansimov2016": """@inproceedings{mansimov2016,
+  title = {Generating Images from Captions with Attention},
+  author = {Mansimov, Elman and Parisotto, Emilio and Ba, Jimmy Lei and Salakhutdinov, Ruslan},
+  booktitle = {International Conference on Learning Representations},
+  year = {2016},
+  url = {https://arxiv.org/abs/1511.02793}
+}""",
+    "gregor2015": """@inproceedings{gregor2015,
+  title = {{DRAW}: A Recurrent Neural Network for Image Generation},
+  author = {Gregor, Karol and Danihelka, Ivo and Graves, Alex and Rezende, Danilo Jimenez and
+            Wierstra, Daan},
+  booktitle = {International Conference on Machine Learning},
+  year = {2015},
+  url = {https://arxiv.org/abs/1502.04623}
+}""",
+    "denton2015": """@inproceedings{denton2015,
+  title = {Deep Generative Image Models using a {Laplacian} Pyramid of Adversarial Networks},
+  author = {Denton, Emily and Chintala, Soumith and Szlam, Arthur and Fergus, Rob},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2015},
+  url = {https://arxiv.org/abs/1506.05751}
+}""",
     "larochelle2011": """@inproceedings{larochelle2011,
   title = {The Neural Autoregressive Distribution Estimator},
   author = {Larochelle, Hugo and Murray, Iain},
@@ -289,6 +326,9 @@ _DATA = {
     "one-object": ["cremer2018", "johnson2017"],
     "celeba": ["liu2015"],
     "celeba-words": ["liu2015", "cremer2018"],
+    "captioned-mnist": ["mansimov2016", "lecun1998"],
+    "captioned-pairs": ["mansimov2016", "lecun1998"],
+    "coco": ["lin2014", "chen2015"],
     "clevr": ["johnson2017"],
     "iclevr": ["elnouby2019", "johnson2017"],
     "sines": ["berger2020"],

@@ -54,9 +54,14 @@ def _walk(value: Any, prefix: str) -> Iterator[tuple[str, str, str]]:
             yield name, _plain(inner), field_docs(type(value)).get(field.name, "")
 
 
+MOST = 12
+"""Entries of a list that are shown."""
+
+
 def _plain(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{k}={v:g}" for k, v in value.items()) or "-"
     if isinstance(value, tuple):
-        return ", ".join(map(str, value))
+        more = f" … ({len(value)} in all)" if len(value) > MOST else ""
+        return ", ".join(map(str, value[:MOST])) + more
     return str(value)

@@ -13,8 +13,10 @@ from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.models import (
     VAE,
     VLVAE,
+    CaptionedVAE,
     CompVAE,
     DeepVAE,
+    Draw,
     FactorVAE,
     Flowing,
     GraphVAE,
@@ -22,6 +24,7 @@ from mindseye.models import (
     LadderVAE,
     Observer,
     SemiVAE,
+    Sharpened,
 )
 
 __all__ = ["KINDS", "Model"]
@@ -37,10 +40,10 @@ class Model:
     """Which networks, and how large."""
 
     kind: str = "joint"
-    """joint (words), vlvae (captions), comp (parts), graph, vae, deep, ladder, factor, semi …"""
+    """joint (words), vlvae, draw or captioned (captions), comp (parts), graph, vae, deep, semi …"""
 
     networks: str = "paper"
-    """paper, slim, lean, dense …; residual or folded for captions; gcn or linear for graphs."""
+    """paper, slim, dense …; residual or folded of a vlvae; align, noalign or alone of draw …"""
 
     latent: int = 10
     """Size of the latent."""
@@ -75,14 +78,28 @@ class Model:
     reads: str = ""
     """Which inference networks that model has trained, such as q_x q_xy."""
 
+    strokes: int = 32
+    """Strokes of a model that draws."""
+
+    window: int = 8
+    """Filters of its windows, in either direction."""
+
+    language: int = 128
+    """Size of the state in which such a model reads captions, in either direction."""
+
+    sharpen: int = 0
+    """Channels of a sharpener beside a trained model that paints, held still; 0 for none."""
+
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise UsageError(
                 f"`kind={self.kind!r}` is not known; expected {listed(KINDS)}.",
                 did_you_mean(self.kind, KINDS),
             )
-        for name in ("latent", "width", "hidden", "flow", "flow_hidden"):
-            self._expect(name, getattr(self, name), 1 if name == "latent" else 0)
+        for name in ("latent", "strokes", "window", "language"):
+            self._expect(name, getattr(self, name), 1)
+        for name in ("width", "hidden", "flow", "flow_hidden", "sharpen"):
+            self._expect(name, getattr(self, name), 0)
         for name in ("latents", "units"):
             for value in getattr(self, name):
                 self._expect(name, value, 1)
@@ -90,6 +107,8 @@ class Model:
     def build(self, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
         """A fresh model."""
         made = KINDS[self.kind](self, vocabulary, shape)
+        if self.sharpen:
+            return Sharpened(made, self.sharpen)
         if not self.flow:
             return made
         joint = "q_xy" in self.reads.split()
@@ -123,6 +142,25 @@ def _observer(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
 def _vlvae(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
     sizes = (model.latent, model.networks, model.width, model.hidden)
     return VLVAE(vocabulary, shape, *sizes, inference=model.inference)
+
+
+def _draw(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
+    return Draw(
+        vocabulary,
+        shape,
+        model.latent,
+        model.strokes,
+        model.hidden or 300,
+        model.window,
+        model.language,
+        hearing=model.networks,
+        likelihood=model.likelihood,
+    )
+
+
+def _captioned(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
+    sizes = (model.latent, model.networks, model.width, model.hidden, model.language)
+    return CaptionedVAE(vocabulary, shape, *sizes, likelihood=model.likelihood)
 
 
 def _vae(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
@@ -160,6 +198,8 @@ def _semi(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
 KINDS: dict[str, Callable[[Model, Vocabulary, Shape], nn.Module]] = {
     "joint": _joint,
     "vlvae": _vlvae,
+    "draw": _draw,
+    "captioned": _captioned,
     "comp": _comp,
     "graph": _graph,
     "vae": _vae,

@@ -99,12 +99,7 @@ class Recipe:
                 )
         _check_graph(self.data, self.model)
         for stage in self.stages:
-            if (stage.name in FITTED) != bool(self.model.flow):
-                raise UsageError(
-                    f"`objectives` has {stage.name!r} and the model has `flow={self.model.flow}`:"
-                    f" {listed(FITTED)} fit flows to a trained model, and nothing else does.",
-                    "`mindseye aggregate RUN` gives flows to the model of a run.",
-                )
+            _check_beside(stage.name, self.model)
         for name in self.weights:
             if name not in _weights(self):
                 raise UsageError(
@@ -159,7 +154,8 @@ class Recipe:
         facts = Recipe.from_json(self.to_json()).to_json()  # a weight of 10 is one of 10.0
         for part, kind, names in _LATER:  # where nothing is said of them, old digests stay
             for name in names:
-                if facts[part][name] == getattr(kind, name):
+                usual = getattr(kind, name)
+                if facts[part][name] == ([*usual] if isinstance(usual, tuple) else usual):
                     del facts[part][name]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -203,13 +199,25 @@ class Recipe:
 
 RECIPES: dict[str, Recipe] = {}
 
-FITTED = ("aggregate", "true-posterior")
-"""Objectives of flows beside a model that is held still."""
+FITTED = {
+    "aggregate": ("flow", "`mindseye aggregate RUN` gives flows to the model of a run."),
+    "true-posterior": ("flow", "`mindseye aggregate RUN` gives flows to the model of a run."),
+    "sharpen": ("sharpen", "`mindseye sharpen RUN` gives a sharpener to the model of a run."),
+}
+"""Objectives of what stands beside a model that is held still: its size, and who makes it."""
 
 _LATER = (
     ("training", Training, ("cooling", "heat", "growth")),
-    ("data", Data, ("side", "most", "featureless", "masked", "fanout", "nodes", "columns")),
-    ("model", Model, ("inference", "flow", "flow_hidden", "reads")),
+    (
+        "data",
+        Data,
+        ("side", "most", "featureless", "masked", "fanout", "nodes", "columns", "words"),
+    ),
+    (
+        "model",
+        Model,
+        ("inference", "flow", "flow_hidden", "reads", "strokes", "window", "language", "sharpen"),
+    ),
 )
 """Fields that came after the first runs."""
 
@@ -257,6 +265,20 @@ def _bound(
 def _warmed(stage: Objective) -> str | None:
     """The weight that the warm-up multiplies, if there is one."""
     return next((name for name in ("capacity", "beta") if name in stage.weights), None)
+
+
+def _check_beside(objective: str, model: Model) -> None:
+    """What is fitted to a trained model is there, and nothing else is."""
+    size, hint = FITTED.get(objective, ("", ""))
+    for name, what in {"flow": "flows", "sharpen": "a sharpener"}.items():
+        value = getattr(model, name)
+        if (name == size) != bool(value):
+            fitting = [each for each, (needed, _) in FITTED.items() if needed == name]
+            raise UsageError(
+                f"`objectives` has {objective!r} and the model has `{name}={value}`: to fit {what}"
+                f" to a trained model is the part of {listed(fitting)}, and of nothing else.",
+                hint or next(how for needed, how in FITTED.values() if needed == name),
+            )
 
 
 def _check_graph(data: Data, model: Model) -> None:
