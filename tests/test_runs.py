@@ -14,7 +14,7 @@ import torch
 from mindseye import runs
 from mindseye.errors import DataError, UsageError
 from mindseye.evaluation.captions import evaluate_captions
-from mindseye.models import JointVAE, Observer
+from mindseye.models import Draw, JointVAE, Observer
 from mindseye.papers import Recipe, get_recipe
 from mindseye.runs import Run, create, estimate, find, list_runs, load, load_observer, making
 from mindseye.runs.making import fresh
@@ -338,7 +338,7 @@ def test_a_joint_model_judges_nothing(finished):
 
 def test_built_in_models_are_whole():
     for run in list_runs(runs.BUILTIN):
-        assert isinstance(run.model(), JointVAE | Observer)
+        assert isinstance(run.model(), JointVAE | Draw | Observer)
         assert find(run.name) == run
 
 
@@ -597,6 +597,6 @@ def test_a_model_of_pictures_alone_learns_words_from_flows(tmp_path):
     ],
 )
 def test_flows_and_their_objectives_go_together(name, settings):
-    with pytest.raises(UsageError, match="fit flows to a trained model") as refused:
+    with pytest.raises(UsageError, match="to fit flows to a trained model") as refused:
         get_recipe(name).with_settings(settings)
     assert refused.value.hint == "`mindseye aggregate RUN` gives flows to the model of a run."

@@ -212,6 +212,11 @@ def traversals(
         The values, and pictures `(R, steps, C, H, W)`.
     """
     _check_steps(steps)
+    if not mind.walks:
+        raise UsageError(
+            f"`{mind.name}` has no dimensions to walk along: its latents are words and noise.",
+            "`mindseye paint CAPTION --flip OLD=NEW` shows what a word changes.",
+        )
     rows = list(range(len(z)) if dimensions is None else dimensions)
     if not rows or not 0 <= min(rows) <= max(rows) < len(z):
         raise UsageError(f"`dimensions={rows}` must be some of 0 to {len(z) - 1}.")

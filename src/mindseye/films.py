@@ -1,4 +1,4 @@
-"""Rows of pictures as files: a sheet, and a film in which every row goes there and back."""
+"""Rows of pictures as files: a sheet, and films, of which some go there and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from mindseye.sheets import contact_sheet, row_sheet
 
-__all__ = ["film", "sheet"]
+__all__ = ["animated", "film", "sheet"]
 
 FRAME = 90
 """Milliseconds of one step."""
@@ -69,13 +69,32 @@ def film(
         contact_sheet(step, captions, title=title)
         for step in np.moveaxis(pictures.cpu().numpy(), 1, 0)
     ]
-    palette = _side_by_side(steps).quantize(COLOURS)  # one for all steps, so that nothing flickers
-    frames = [step.quantize(palette=palette, dither=Image.Dither.NONE) for step in steps]
-    order = [*frames, *frames[-2:0:-1]]
-    rest = [FRAME * REST if i in (0, len(frames) - 1) else FRAME for i in range(len(order))]
-    buffer = BytesIO()
-    order[0].save(
-        buffer, "GIF", save_all=True, append_images=order[1:], duration=rest, loop=0, disposal=1
+    order = [*steps, *steps[-2:0:-1]]
+    rest = [FRAME * REST if i in (0, len(steps) - 1) else FRAME for i in range(len(order))]
+    return animated(order, rest)
+
+
+def animated(frames: Sequence[Image.Image], rest: Sequence[int], kind: str = "gif") -> bytes:
+    """A file of pictures that follow one another, for ever.
+
+    Arguments:
+        frames: Pictures of one size.
+        rest: Milliseconds of each.
+        kind: gif, or png for an animated PNG, which keeps all colours.
+    """
+    buffer, shown = BytesIO(), list(frames)
+    if kind == "gif":  # one palette for all frames, so that nothing flickers
+        palette = _side_by_side(shown).quantize(COLOURS)
+        shown = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in shown]
+    options = {"disposal": 1} if kind == "gif" else {}
+    shown[0].save(
+        buffer,
+        kind.upper(),
+        save_all=True,
+        append_images=shown[1:],
+        duration=list(rest),
+        loop=0,
+        **options,
     )
     return buffer.getvalue()
 

@@ -63,6 +63,9 @@ class Imagined(NamedTuple):
 class Mind(Reader):
     """A trained model that imagines, and describes if it knows words."""
 
+    walks = True
+    """Whether what lies between two latents means something, and what lies along a dimension."""
+
     @property
     def factorised(self) -> bool:
         """Whether every word has an expert of its own."""

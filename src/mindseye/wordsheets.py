@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from PIL import Image, ImageDraw
 
 from mindseye.errors import UsageError
-from mindseye.pictures import to_uint8
+from mindseye.pictures import scaled_image
 from mindseye.typesetting import INK, MUTED, typeset
 
 __all__ = ["Place", "Shown", "Telling", "word_sheet"]
@@ -80,7 +79,7 @@ def word_sheet(tellings: Sequence[Telling], title: str = "", side: int = 112) ->
 
 def _strip(shown: Sequence[Shown], side: int) -> Image.Image:
     """Pictures beside each other, each over its label and its note."""
-    pictures = [_image(each.picture, side) for each in shown]
+    pictures = [scaled_image(each.picture, side) for each in shown]
     rooms = [max(ROOM, picture.width) for picture in pictures]
     texts = [
         typeset([f"{each.label}\n{each.note}".strip()], room, (13, 12, 11))[0]
@@ -124,11 +123,3 @@ def _chart(place: Place) -> Image.Image:
     (share,) = typeset([f"{place.chances[place.chosen]:.0%}"], PANEL, (11,))
     draw.text((PANEL // 2, base + 2), share.lines[0][0], MUTED, share.font, anchor="ma")
     return panel
-
-
-def _image(picture: Any, side: int) -> Image.Image:
-    pixels = to_uint8(np.asarray(picture))
-    pixels = pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1)
-    image = Image.fromarray(pixels).convert("RGB")
-    width = round(side * image.width / image.height)
-    return image.resize((width, side), Image.Resampling.LANCZOS)

@@ -13,7 +13,18 @@ from torch import nn
 
 from mindseye.data import Batch, Dataset
 from mindseye.data.wholes import Wholes
-from mindseye.models import VAE, VLVAE, DeepVAE, Flowing, JointVAE, LadderVAE, SemiVAE
+from mindseye.models import (
+    VAE,
+    VLVAE,
+    CaptionedVAE,
+    DeepVAE,
+    Draw,
+    Flowing,
+    JointVAE,
+    LadderVAE,
+    SemiVAE,
+    Sharpened,
+)
 from mindseye.papers import Recipe
 from mindseye.papers.refitting import refitted
 from mindseye.runs.reading import Readings
@@ -64,7 +75,7 @@ def fresh(
         inner.load_state_dict(read_tensors(folder / "start.safetensors", shapes_of(inner)))
     elif isinstance(model, VLVAE):
         model.prepare(dataset.examples(torch.arange(256, device=device)).x.mean(0))
-    elif isinstance(model, VAE | DeepVAE | LadderVAE):
+    elif isinstance(model, VAE | DeepVAE | LadderVAE | Draw | CaptionedVAE):
         some = dataset.examples(torch.arange(model.likelihood.examples, device=device)).x
         model.prepare(dataset.mean(), some)
     return model
@@ -153,8 +164,8 @@ def shapes_of(model: nn.Module) -> dict[str, torch.Size]:
 
 
 def started(model: nn.Module) -> nn.Module:
-    """What the weights of another run are weights of: a model, or the one below its flows."""
-    return model.base if isinstance(model, Flowing) else model
+    """What the weights of another run are weights of: a model, or the one that is held still."""
+    return model.base if isinstance(model, Flowing | Sharpened) else model
 
 
 def _seen(recipe: Recipe, model: nn.Module, dataset: Dataset) -> Dataset | Readings:
