@@ -15,7 +15,7 @@ from mindseye.files import read_json
 from mindseye.labels import Labels
 from mindseye.layouts import principal
 from mindseye.metrics.likelihood import ACTIVE
-from mindseye.reproduction import caption_pictures, part_pictures
+from mindseye.reproduction import caption_pictures, paintings, part_pictures
 from mindseye.reproduction.disentanglement_pictures import information, traversed, votes
 from mindseye.reproduction.drawing import Labelled, Picture
 from mindseye.reproduction.links import planes
@@ -177,6 +177,10 @@ PAINTERS: dict[str, Painter] = {
     "holes": caption_pictures.holes,
     "surgery": caption_pictures.surgery,
     "worlds": caption_pictures.worlds,
+    "paintings": paintings.painted,
+    "flipped words": paintings.flipped,
+    "paintings compared": paintings.compared,
+    "sharpened": paintings.sharpened,
     "losses of parts": part_pictures.losses,
     "parts drawn again": part_pictures.again,
     "parts put together": part_pictures.together,

@@ -20,6 +20,7 @@ from mindseye.reproduction.captions import captions_limits
 from mindseye.reproduction.disentanglement import disentanglement_limits
 from mindseye.reproduction.ledger_plan import LedgerPlan
 from mindseye.reproduction.links import links_limits
+from mindseye.reproduction.paintings import drawings_limits
 from mindseye.reproduction.parts import parts_limits
 
 __all__ = ["LIMITS", "limits"]
@@ -34,6 +35,7 @@ column."""
 LIMITS: dict[str, Limits] = {
     "captions": captions_limits,
     "disentanglement": disentanglement_limits,
+    "drawings": drawings_limits,
     "links": links_limits,
     "parts": parts_limits,
 }

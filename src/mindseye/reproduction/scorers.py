@@ -17,6 +17,7 @@ from mindseye.files import read_json, write_json
 from mindseye.reproduction.captions import captions
 from mindseye.reproduction.disentanglement import disentanglement
 from mindseye.reproduction.links import links
+from mindseye.reproduction.paintings import drawings
 from mindseye.reproduction.parts import parts
 from mindseye.reproduction.review import review
 from mindseye.runs import Run
@@ -107,6 +108,7 @@ SCORERS: dict[str, Scorer] = {
     "accuracy": _accuracy,
     "captions": captions,
     "disentanglement": disentanglement,
+    "drawings": drawings,
     "links": links,
     "parts": parts,
     "review": review,
