@@ -420,5 +420,5 @@ def test_unknown_commands_and_options_exit_with_2(mindseye):
 
 
 def test_the_built_in_models_are_small_and_whole():
-    for name in ("mnist-a", "mnist-a-observer"):
+    for name in ("mnist-a", "mnist-a-observer", "captioned-mnist", "captioned-mnist-observer"):
         assert sum(p.stat().st_size for p in (BUILTIN / name).iterdir()) < 10e6

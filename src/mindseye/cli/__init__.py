@@ -27,8 +27,11 @@ from mindseye.cli.imagine import imagine
 from mindseye.cli.links import links
 from mindseye.cli.list import list_
 from mindseye.cli.options import InOrder
+from mindseye.cli.paint import paint
 from mindseye.cli.plane import plane
 from mindseye.cli.reproduce import reproduce
+from mindseye.cli.retrieve import retrieve
+from mindseye.cli.sharpen import sharpen
 from mindseye.cli.show import show
 from mindseye.cli.studio import studio
 from mindseye.cli.sweep import sweep
@@ -52,12 +55,15 @@ app = typer.Typer(
 for _command in (
     imagine,
     describe,
+    paint,
+    retrieve,
     compose,
     links,
     studio,
     train,
     resume,
     aggregate,
+    sharpen,
     sweep,
     evaluate,
     compare,

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from mindseye.cli.options import DataFolder, Device, Json, NoCompile, Runs, chosen_device, setting
-from mindseye.cli.train import TensorBoard, follow
-from mindseye.errors import UsageError
-
-if TYPE_CHECKING:
-    from mindseye.papers import Recipe
+from mindseye.cli.beside import train_beside
+from mindseye.cli.options import DataFolder, Device, Json, NoCompile, Runs
+from mindseye.cli.train import TensorBoard
 
 __all__ = ["aggregate"]
 
@@ -55,26 +51,18 @@ def aggregate(
     mindseye aggregate 1 --target true
     mindseye aggregate 7 --couplings 8 --set steps=4000
     """
-    from mindseye.runs import create, find
-
-    found = find(run, runs)
-    if not found.finished:
-        raise UsageError(f"{found.path} is not finished.", f"mindseye resume {found.path}")
-    recipe = _flowing(found.recipe, target, couplings, hidden)
-    recipe = recipe.with_settings(dict(setting(text) for text in set_ or []))
-    if seed is not None:
-        recipe = recipe.with_settings({"training.seed": str(seed)})
-    where = chosen_device(device)
-    recipe = replace(recipe, data=recipe.data.resolved(data))
-    recipe.data.open("train", folder=data)  # fail before a folder is made
-    made = create(recipe, runs, start=found)
-    records = made.train(where, data, compiled=not no_compile)
-    follow(made, records, tensorboard=tensorboard, as_json=json)
-
-
-def _flowing(recipe: Recipe, target: Target, couplings: int, hidden: int) -> Recipe:
-    """The recipe of flows beside the model of another recipe."""
     from mindseye.papers.flows import flowing
 
     objective = "aggregate" if target is Target.aggregate else "true-posterior"
-    return flowing(recipe, objective, couplings, hidden)
+    train_beside(
+        run,
+        lambda recipe: flowing(recipe, objective, couplings, hidden),
+        settings=set_,
+        seed=seed,
+        runs=runs,
+        data=data,
+        device=device,
+        compiled=not no_compile,
+        tensorboard=tensorboard,
+        as_json=json,
+    )

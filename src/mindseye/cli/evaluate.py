@@ -87,7 +87,9 @@ def evaluate(
     A model of pictures alone has a likelihood instead: nats a picture, what they are spent on, and
     the units that are active. A semi-supervised model has the share of pictures that it reads
     right, and its bound. A model of captions has the share of words that an observer sees in its
-    pictures, bounds of log p(x|y), log p(x) and log p(y), and what they are made of. A model of
+    pictures, bounds of log p(x|y), log p(x) and log p(y), and what they are made of. A model that
+    paints has its bound of log p(x|y) and the words that an observer sees in its pictures, of
+    combinations that were seen and of those that never were. A model of
     parts has the parts that are there in its wholes, how far these are from real ones, its bound,
     and what is left when a part is removed, by how many parts there are. A model of a graph has
     AUC, AP and Hits@K of the links that were held out.
@@ -103,6 +105,7 @@ def evaluate(
     mindseye evaluate 17 --observer runs/00016-two-objects-observer-lean --pictures 500
     mindseye evaluate runs/00018-sines-compvae-lean --wholes 256 --markdown
     mindseye evaluate runs/00019-cora-vgae
+    mindseye evaluate runs/00020-captioned-mnist-comp-align-lean --pictures 400
     """
     from mindseye.evaluation import get_protocol
     from mindseye.runs import find
@@ -134,6 +137,8 @@ def _measured_of(run: Run, disentanglement: bool, told: Collection[str]) -> str:
         "observer": "an observer",
         "semi": "half-known descriptions",
         "vlvae": "captions",
+        "draw": "drawings",
+        "captioned": "drawings",
         "comp": "parts",
         "graph": "links",
     }
@@ -192,6 +197,21 @@ def _captions(
         ),
         as_json,
     )
+
+
+def _drawings(
+    run: Run, protocol: Protocol, told: Told, device: Any, data: str | None, *, as_json: bool
+) -> None:
+    from mindseye.evaluation.drawings import evaluate_drawings
+    from mindseye.runs import load_observer
+
+    how = dict(told)
+    name = how.pop("observer", None) or run.observer()
+    if name is None:
+        note("Without an observer only bounds are measured; captioned-mnist/observer-lean is one.")
+    judge = load_observer(name) if name else None
+    how |= {"observer": judge, "device": device, "data": data}
+    _tell(_under_bar(evaluate_drawings, "pictures", run, **how), as_json)
 
 
 def _parts(
@@ -259,6 +279,7 @@ _MEASURES: dict[str, Callable[..., None]] = {
     "a likelihood": _likelihood,
     "half-known descriptions": _semi,
     "captions": _captions,
+    "drawings": _drawings,
     "parts": _parts,
     "links": _links,
     "disentanglement": _disentanglement,
@@ -269,6 +290,7 @@ _OPTIONS = {
     "a likelihood": "draws pictures part seed",
     "half-known descriptions": "pictures part seed",
     "captions": "pictures part seed observer",
+    "drawings": "pictures seed observer",
     "parts": "wholes draws part seed markdown",
     "links": "part seed markdown",
     "disentanglement": "pictures seed",

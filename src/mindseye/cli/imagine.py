@@ -287,7 +287,7 @@ def _report(mind: Mind, concept: Concept, seed: int, n: int, path: Path) -> dict
         "model": mind.name,
         "description": str(concept),
         "said": list(concept.observed),
-        "open": list(concept.missing),
+        "open": list(concept.missing) if mind.fills else [],
         "n": n,
         "seed": seed,
         "files": [str(path)],

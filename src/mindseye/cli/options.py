@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = [
+    "Caption",
     "DataFolder",
     "Description",
     "Device",
@@ -33,6 +34,13 @@ Description = Annotated[
     typer.Argument(
         help='What to imagine, such as "digit=4, size=big"; nothing said means anything. A model '
         'of parts is told what a whole is made of: "3×f2, f7".'
+    ),
+]
+Caption = Annotated[
+    str,
+    typer.Argument(
+        help='A caption, such as "the digit three is at the top left of the image", or its words:'
+        ' "three, top left"; what is not said varies.'
     ),
 ]
 Model = Annotated[
