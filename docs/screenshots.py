@@ -2,6 +2,7 @@
 
 Models are trained for some views first: one of two latents for Latents, which takes half a minute,
 one of the households of a street for Parts and one of Cora for Graph, which take two minutes each.
+One that paints, and who judges it, take a quarter of an hour, unless they are in runs/ already.
 
 python docs/screenshots.py                            # into docs/pictures
 python docs/screenshots.py /tmp/shots                 # into another folder
@@ -26,6 +27,8 @@ SHOTS = {
     "studio-imagine-dark": f"?view=imagine&{FOUR}&theme=dark",
     "studio-captions": "?view=captions&model=two-objects&seed=7&theme=light"
     "&description=large+red+cube+left+sphere&place=first+colour&word=blue",
+    "studio-paint": "?view=captions&model=painter&seed=7&stroke=6&place=digit&word=five&theme=light"
+    "&description=the+digit+seven+is+at+the+top+left+of+the+image",
     "studio-hierarchy": f"?view=hierarchy&{FOUR}&theme=light",
     "studio-experts": "?view=experts&description=digit%3D4%2C+location%3Dtop-left&theme=light",
     "studio-describe": "?view=describe&seed=7&theme=light",
@@ -50,6 +53,10 @@ def main() -> None:
         if "studio-latents" in names:
             called(home, "train", "mnist/vae-lean", *TWO)
             called(home, "evaluate", "0", *LITTLE)
+        if "studio-paint" in names:
+            trained(home, "captioned-mnist/observer-lean")
+            trained(home, "captioned-mnist-comp/align-lean")
+            _renamed(home, "captioned-mnist-comp-align-lean", "painter")
         if "studio-parts" in names:
             called(home, "train", "loads/compvae-lean", *STREET)
             _renamed(home, "loads-compvae-lean", "loads")
@@ -78,6 +85,15 @@ def called(home: str, *words: str) -> None:
     subprocess.run([*MINDSEYE, *words], cwd=home, check=True)
 
 
+def trained(home: str, recipe: str) -> None:
+    """A run of a recipe: a finished one of the folder runs, or a new one."""
+    for run in sorted(Path("runs").glob(f"*-{recipe.replace('/', '-')}")):
+        if (run / "weights.safetensors").exists():
+            shutil.copytree(run, Path(home) / "runs" / run.name)
+            return
+    called(home, "train", recipe)
+
+
 def _renamed(home: str, ending: str, name: str) -> None:
     """Call the run of a recipe something short."""
     (run,) = Path(home).glob(f"runs/*-{ending}")
@@ -100,6 +116,9 @@ def take(address: str, folder: Path, names: Collection[str]) -> None:
                 continue
             if name == "studio-describe":
                 page.get_by_role("button", name="a big 4, top left").click()
+            if name == "studio-paint":
+                page.get_by_role("button", name="Look for them").click()
+                page.get_by_text("The best of 64 test pictures").wait_for()
             page.wait_for_timeout(1500)
             page.screenshot(path=folder / f"{name}.png")
             print(f"Wrote {folder / name}.png")

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from mindseye.data import Data
-from mindseye.papers import Recipe
+from mindseye.data import Data, averages
+from mindseye.papers import Recipe, get_recipe
 from mindseye.papers.model import Model
 from mindseye.runs import BUILTIN, create
+from mindseye.runs.making import blank
+from mindseye.tensors import write_tensors
 from mindseye.training import Training
 
 CHROMIUM = next(
@@ -65,6 +67,32 @@ def painters(tmp_path_factory):
 def captioned(writers):
     """Where a studio answers that has a model of captions open, and its observer to judge it."""
     yield from _studio(writers.parent)
+
+
+@pytest.fixture(scope="session")
+def brushes(tmp_path_factory):
+    """Where a studio answers that has models that paint open; one of them knows 2000 words."""
+    home = tmp_path_factory.mktemp("brushes")
+    few = {"data.source": "digits", "steps": "8"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(averages, "PICTURES", 64)
+        for name, more in (("align", {"strokes": "4"}), ("observer", {})):
+            recipe = get_recipe(f"captioned-mnist/{name}-tiny").with_settings(few | more)
+            list(create(recipe, home / "runs").train())
+    wide = Recipe(
+        "coco/wide",
+        data=Data("coco", source="sheets", words=("a", *(f"word{i}" for i in range(2000)))),
+        model=Model("draw", "align", likelihood="quantised-normal-shared", **SMALL),
+        objectives=("draw",),
+    )
+    run = create(wide, home / "runs")
+    weights = blank(wide).to_empty(device="cpu").state_dict()
+    file = run.path / "weights.safetensors"
+    write_tensors(file, {name: each.zero_() for name, each in weights.items()})
+    yield from _studio(home)
+
+
+SMALL = {"latent": 2, "strokes": 3, "hidden": 4, "window": 2, "language": 2}
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from mindseye.data import Data
-from mindseye.papers import Recipe
+from mindseye.data import Data, averages
+from mindseye.papers import Recipe, get_recipe
 from mindseye.papers.model import Model
 from mindseye.runs import BUILTIN, Run, create
 from mindseye.studio.server import make_app
@@ -67,6 +67,20 @@ def painters(tmp_path_factory):
             training=Training(steps=40, batch_size=16, log_every=20),
         )
         list(create(recipe, folder).train())
+    return folder
+
+
+@pytest.fixture(scope="session")
+def brushes(tmp_path_factory):
+    """Runs of models that paint captions: by words, by whole sentences, at once; and who judges."""
+    folder = tmp_path_factory.mktemp("brushes") / "runs"
+    settings = {"data.source": "digits", "steps": "4"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(averages, "PICTURES", 64)
+        for name in ("align", "noalign", "dense", "observer"):
+            more = {"strokes": "5"} if name == "align" else {}
+            recipe = get_recipe(f"captioned-mnist/{name}-tiny").with_settings(settings | more)
+            list(create(recipe, folder).train())
     return folder
 
 

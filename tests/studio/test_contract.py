@@ -10,6 +10,8 @@ from mindseye.studio.shelf import Opened, Shelf
 ROUTES = [
     "GET /api/imagine",
     "GET /api/captions",
+    "GET /api/paint",
+    "GET /api/retrieve",
     "GET /api/hierarchy",
     "GET /api/experts",
     "POST /api/pictures",
@@ -54,7 +56,8 @@ def operations(opened, fuzz, tmp_path_factory):
 def test_no_request_breaks_the_contract(operations, fuzz, route):
     codes = fuzz.tried(operations[route], 12)
     assert codes[429] == codes[503] == 0
-    missing = route.endswith(("example", "captions", "parts")) or "graph" in route
+    strange = ("example", "captions", "paint", "retrieve", "parts")
+    missing = route.endswith(strange) or "graph" in route
     assert codes[200] or missing  # MNIST may not be here, and other models are not
 
 
@@ -72,8 +75,8 @@ def painted_operations(painters):
 def test_no_request_breaks_it_where_there_are_no_words(painted_operations, fuzz, route):
     codes = fuzz.tried(painted_operations[route], 12)
     assert codes[429] == codes[503] == 0
-    silent = route.endswith(("captions", "hierarchy", "experts", "describe", "parts"))
-    silent = silent or "graph" in route
+    said = ("captions", "paint", "retrieve", "hierarchy", "experts", "describe")
+    silent = route.endswith((*said, "parts")) or "graph" in route
     assert bool(codes[200]) != silent
 
 

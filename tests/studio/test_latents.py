@@ -86,7 +86,7 @@ def test_a_model_without_words_is_shown_by_the_views_that_need_none(painted):
 
 
 def test_finished_runs_of_pictures_alone_are_on_the_shelf(painters):
-    assert set(shelf_of([], painters).models) == {*EVERY, "mnist-a"}
+    assert set(shelf_of([], painters).models) == {*EVERY, "mnist-a", "captioned-mnist"}
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -235,7 +235,7 @@ def test_models_of_parts_say_what_parts_there_are(client):
 
 def test_finished_runs_of_parts_are_open(makers, opened):
     shelf = shelf_of([], makers)
-    assert list(shelf.models) == ["mnist-a", SITES, SINES]
+    assert list(shelf.models) == ["mnist-a", "captioned-mnist", SITES, SINES]
     found = shelf.opened(SINES)
     assert not found.is_read
     shelf.read(found)

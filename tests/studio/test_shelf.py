@@ -10,6 +10,7 @@ from mindseye.studio import answers
 from mindseye.studio.shelf import READ, Absent, Opened, Shelf, shelf_of
 
 MODEL = BUILTIN / "mnist-a"
+BUILT_IN = ["mnist-a", "captioned-mnist"]
 
 
 def copied(folder) -> Run:
@@ -19,7 +20,7 @@ def copied(folder) -> Run:
 def test_runs_of_the_same_name_are_both_open(tmp_path):
     one, two = copied(tmp_path / "a" / "00000-x"), copied(tmp_path / "b" / "00000-x")
     shelf = shelf_of([one, two], tmp_path / "runs")
-    assert list(shelf.models) == ["00000-x", "b/00000-x", "mnist-a"]
+    assert list(shelf.models) == ["00000-x", "b/00000-x", *BUILT_IN]
     assert shelf.opened("b/00000-x").mind.name == "b/00000-x"
 
 
@@ -40,21 +41,21 @@ def test_a_run_called_like_the_built_in_model_is_not_replaced_by_it(tmp_path):
     own = copied(tmp_path / "mnist-a")
     shelf = shelf_of([own], tmp_path / "runs")
     assert shelf.opened("mnist-a").run == own
-    assert len(shelf.models) == 2
+    assert len(shelf.models) == 1 + len(BUILT_IN)
 
 
 def test_the_same_folder_is_open_once(tmp_path, monkeypatch):
     run = copied(tmp_path / "runs" / "00000-x")
     monkeypatch.chdir(tmp_path)
     shelf = shelf_of([run, Run(run.path.relative_to(tmp_path))], "runs")
-    assert list(shelf.models) == ["00000-x", "mnist-a"]
+    assert list(shelf.models) == ["00000-x", *BUILT_IN]
 
 
 def test_a_damaged_run_nobody_named_does_not_stop_the_others(tmp_path):
     run = copied(tmp_path / "runs" / "00000-x")
     (run.path / "weights.safetensors").write_bytes(b"nothing")
     shelf = shelf_of([], tmp_path / "runs")
-    assert list(shelf.models) == ["mnist-a", "00000-x"]
+    assert list(shelf.models) == [*BUILT_IN, "00000-x"]
     assert shelf.opened("00000-x").outline.vocabulary.names == (
         "digit",
         "size",

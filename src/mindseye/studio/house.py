@@ -12,6 +12,7 @@ from mindseye.composing import Composer
 from mindseye.errors import UsageError, listed
 from mindseye.imagine import Mind
 from mindseye.linking import Linker
+from mindseye.painting import Painter
 from mindseye.studio import schemas
 from mindseye.studio.answers import LINK
 from mindseye.studio.background import Background
@@ -88,6 +89,26 @@ class House:
             raise UsageError(
                 f"`{mind.name}` knows no words: it was trained on pictures alone.",
                 "Imagine, Between and Latents show it.",
+            )
+        return mind
+
+    async def painter(self, name: str) -> Painter:
+        """An open model that paints what it is told."""
+        mind = await self.speaker(name)
+        if isinstance(mind, Painter):
+            return mind
+        raise UsageError(
+            f"`{mind.name}` does not paint.",
+            "`mindseye train captioned-mnist/align-lean` trains a model that does.",
+        )
+
+    async def walker(self, name: str) -> Mind:
+        """The mind of an open model whose latents are numbers that may be changed one by one."""
+        mind = await self.mind(name)
+        if not mind.walks:
+            raise UsageError(
+                f"`{mind.name}` has a sentence in its latents, and nothing lies between two.",
+                "Captions shows what a word changes.",
             )
         return mind
 

@@ -66,7 +66,8 @@ class Attribute(Answer):
     """One thing that can be said, and the words for it."""
 
     name: str
-    values: list[str]
+    values: list[str] = Field(description="Empty where an attribute before it has the same.")
+    like: str = Field(default="", description="That attribute, if there is one.")
 
 
 class Category(Answer):
@@ -127,6 +128,13 @@ class Model(Answer):
     about: str
     vocabulary: list[Attribute] = Field(
         description="Empty for a model of pictures alone, of parts, or of a graph."
+    )
+    pattern: str = Field(
+        default="", description="How a sentence is spoken, places in braces; empty: word by word."
+    )
+    strokes: int = Field(
+        default=0,
+        description="Of a picture, where the model paints sentences; 0 where it does not.",
     )
     kit: Kit | None = Field(description="Of a model of parts; null for any other.")
     shape: tuple[int, int, int] | None = Field(

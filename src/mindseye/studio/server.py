@@ -16,8 +16,11 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from mindseye.captions import Sentence
 from mindseye.composing import Composer
+from mindseye.concepts import Vocabulary
 from mindseye.errors import MindseyeError, UsageError
+from mindseye.painting import Painter
 from mindseye.studio import schemas
 from mindseye.studio.engine import Busy, Engine, Late, judges
 from mindseye.studio.house import ERRORS, House, TheHouse
@@ -102,7 +105,9 @@ def _model(house: House, name: str) -> schemas.Model:
     return schemas.Model(
         name=name,
         about=opened.run.recipe.about,
-        vocabulary=[schemas.Attribute(name=a.name, values=list(a.values)) for a in mind.vocabulary],
+        vocabulary=_vocabulary(mind.vocabulary),
+        pattern=mind.vocabulary.pattern if isinstance(mind.vocabulary, Sentence) else "",
+        strokes=mind.strokes if isinstance(mind, Painter) else 0,
         kit=None,
         shape=mind.model.shape,
         latent=mind.model.latent,
@@ -112,6 +117,16 @@ def _model(house: House, name: str) -> schemas.Model:
         builtin=opened.builtin,
         views=[view.name for view in VIEWS if view.shows(mind)],
     )
+
+
+def _vocabulary(vocabulary: Vocabulary) -> list[schemas.Attribute]:
+    """What can be said; words that several attributes share are sent once."""
+    first: dict[tuple[str, ...], str] = {}
+    made = []
+    for name, values in ((each.name, tuple(each.values)) for each in vocabulary):
+        like = "" if first.setdefault(values, name) == name else first[values]
+        made.append(schemas.Attribute(name=name, values=[] if like else list(values), like=like))
+    return made
 
 
 def _model_of_parts(opened: Opened, composer: Composer) -> schemas.Model:

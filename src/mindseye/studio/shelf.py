@@ -26,6 +26,9 @@ __all__ = ["Absent", "Activity", "Opened", "Shelf", "Training", "shelf_of"]
 KNOWN = 2000
 """Training pictures that are kept in mind, of every model that is asked for them."""
 
+GALLERY = 64
+"""Test pictures that are looked at, of every model that is asked which fit a sentence."""
+
 READ = 4
 """Models whose weights are kept in memory; of the others those asked last come back from disk."""
 
@@ -142,6 +145,15 @@ class Opened:
             return Activity(training.latents.var(0), len(training.latents))
         return Activity(effects(self.mind).cpu(), 0)
 
+    @cached_property
+    def gallery(self) -> Batch[Labels] | str:
+        """Test pictures, or why there are none here."""
+        try:
+            dataset = self.run.recipe.data.open("test", folder=self.data)
+            return dataset.examples(torch.arange(min(GALLERY, dataset.count)))
+        except MindseyeError as error:
+            return f"Its test pictures are not on this machine. {error.hint}"
+
     @property
     def is_read(self) -> bool:
         """Whether its weights are in memory."""
@@ -149,7 +161,7 @@ class Opened:
 
     def forget(self) -> None:
         """Let go of its weights."""
-        for name in ("mind", "composer", "training", "activity", "linker"):
+        for name in ("mind", "composer", "training", "gallery", "activity", "linker"):
             vars(self).pop(name, None)
 
 
@@ -233,6 +245,10 @@ class Shelf:
         return text.replace(str(Path.home()), "~")
 
 
+FIRST = "mnist-a"
+"""The built-in model that the page opens with."""
+
+
 def shelf_of(
     named: Sequence[Run],
     runs: str | Path = "runs",
@@ -241,7 +257,7 @@ def shelf_of(
     tables: str | Path = "reproduced",
 ) -> Shelf:
     """The runs that were named, then built-in models; if none was, all finished runs too."""
-    builtin = list_runs(BUILTIN)
+    builtin = sorted(list_runs(BUILTIN), key=lambda run: run.name != FIRST)
     others = [] if named else [run for run in reversed(list_runs(runs)) if run.finished]
     more = [run for run in (*builtin, *others) if _is_shown(run)]
     every = {run.path.resolve(): run for run in reversed([*named, *more])}

@@ -21,6 +21,8 @@ export class Trouble extends Error {
  *     models                  Models       all that is open, and all there is to see
  *     imagine                 Imagined     pictures of a description
  *     captions                Captions     pictures of a sentence and what is written of them
+ *     paint                   Paintings    the same stroke by stroke
+ *     retrieve                Retrieved    how well a sentence fits some real pictures
  *     hierarchy               Hierarchy    a concept and its neighbours
  *     experts                 Experts      the product of experts in a plane
  *     pictures, with a body   Picture      a file's bytes as the model sees them

@@ -46,22 +46,47 @@ function phrase(pieces, at, known) {
   return null;
 }
 
-function valuesOf(attribute) {
-  const known = new Map(attribute.values.map((value) => [fold(value), value]));
-  return known.set("*", null).set("any", null);
+/** A function of an object that is called once for each of them. */
+function once(make) {
+  const made = new WeakMap();
+  return (of) => made.get(of) ?? made.set(of, make(of)).get(of);
 }
 
+const valuesOf = once((attribute) => {
+  const known = new Map(attribute.values.map((value) => [fold(value), value]));
+  return known.set("*", null).set("any", null);
+});
+
 /** The attributes that know a word, in order; none for a word that leaves things open. */
-function ownersOf(vocabulary) {
+const ownersOf = once((vocabulary) => {
   const known = new Map();
   vocabulary.forEach(({ name, values }, k) =>
     values.forEach((value) => {
       const word = fold(value);
-      known.set(word, [...(known.get(word) ?? []), { k, name, value }]);
+      if (!known.has(word)) known.set(word, []);
+      known.get(word).push({ k, name, value });
     }),
   );
   return known.set("*", []).set("any", []);
+});
+
+/** A vocabulary as it was sent, with the words that an attribute shares with another one. */
+export function spelledOut(vocabulary) {
+  const lists = new Map(vocabulary.map(({ name, values }) => [name, values]));
+  return vocabulary.map(({ name, values, like }) => ({ name, values: lists.get(like) ?? values }));
 }
+
+const WIDE = 100;
+
+/** Whether there are too many words to show them all. */
+export function isWide(vocabulary) {
+  return vocabulary.some(({ values }) => values.length > WIDE);
+}
+
+/** All different words. */
+export const wordsOf = once((vocabulary) => [
+  ...new Set([...new Set(vocabulary.map(({ values }) => values))].flat()),
+]);
 
 /**
  * What a text says of a vocabulary, as {attribute: value}; what cannot be read is left out.
@@ -106,8 +131,15 @@ export function write(said, vocabulary) {
     .join(", ");
 }
 
-/** What is said as a sentence: a word goes to the next place that knows it, "*" passes places. */
-export function sentence(said, vocabulary) {
+/**
+ * What is said as a sentence: in the words of the pattern, if there is one; else a word goes to the
+ * next place that knows it. "*" passes a place.
+ */
+export function sentence(said, vocabulary, pattern = "") {
+  if (pattern && vocabulary.some(({ name }) => said[name]))
+    return piecesOf(said, pattern)
+      .map(({ text }) => text)
+      .join("");
   const words = [];
   let next = 0;
   vocabulary.forEach(({ name }, k) => {
@@ -119,6 +151,13 @@ export function sentence(said, vocabulary) {
     next = k + 1;
   });
   return words.join(" ");
+}
+
+/** A sentence of a pattern in pieces, `{text, place}`; the pattern's own words have no place. */
+export function piecesOf(said, pattern) {
+  return pattern
+    .split(/\{([^}]*)\}/u)
+    .map((text, i) => (i % 2 ? { text: said[text] ?? "*", place: text } : { text, place: null }));
 }
 
 /** A description for people: never empty. Without words nothing can be said. */

@@ -2,16 +2,16 @@
  * The studio's page: it finds the models and the views, and keeps the page and its link the same.
  *
  * A view is a module `views/NAME.js` with `name`, `mount(root, context)` and, if it has styles of its
- * own, their address as `styles`; `ofOneModel` names the parameters of the link that would mean
- * nothing to another model. It is mounted for one model and told of every change of the link by
- * `update(state)`. Which views there are is what the server says; nothing here knows any of them.
+ * own, their address or addresses as `styles`; `ofOneModel` names the parameters of the link that
+ * would mean nothing to another model. It is mounted for one model and told of every change of the
+ * link by `update(state)`. Which views there are is what the server says; nothing here knows any.
  */
 
 import { Asker, HttpBackend } from "./backend.js";
 import { button, picker } from "./components/controls.js";
 import { icon } from "./components/icons.js";
 import { emptyState, errorState } from "./components/states.js";
-import { read, write } from "./concept.js";
+import { read, sentence, spelledOut, write } from "./concept.js";
 import { h } from "./dom.js";
 import { listen } from "./keys.js";
 import { alike, opening } from "./pieces.js";
@@ -20,17 +20,27 @@ import * as theme from "./theme.js";
 
 const FIRST = { description: "digit=4, size=big", seed: "7" };
 
+/** A word for every place of a sentence that is spoken in full. */
+function first(vocabulary) {
+  const word = ({ values }, k) => values[(3 + 4 * k) % values.length];
+  return Object.fromEntries(vocabulary.map((place, k) => [place.name, word(place, k)]));
+}
+
 /** A view's module, once its styles are there. */
 async function loadView(name) {
   const module = await import(`./views/${name}.js`);
-  if (!module.styles) return module;
-  const sheet = h("link", { rel: "stylesheet", href: module.styles });
-  await new Promise((resolve) => {
+  await Promise.all([module.styles ?? []].flat().map(loadSheet));
+  return module;
+}
+
+/** A style sheet; the page goes on without one that is missing. */
+function loadSheet(href) {
+  const sheet = h("link", { rel: "stylesheet", href });
+  return new Promise((resolve) => {
     sheet.addEventListener("load", resolve);
     sheet.addEventListener("error", resolve);
     document.head.append(sheet);
   });
-  return module;
 }
 
 class Studio {
@@ -51,6 +61,7 @@ class Studio {
     this.buildTools();
     try {
       this.house = await this.backend.ask("models");
+      for (const model of this.house.models) model.vocabulary = spelledOut(model.vocabulary);
     } catch (error) {
       this.stage.replaceChildren(errorState(error, () => window.location.reload()));
       return;
@@ -128,6 +139,7 @@ class Studio {
   /** What is said when the link says nothing about it. */
   opening(model) {
     if (model.kit) return opening(model.kit);
+    if (model.pattern) return sentence(first(model.vocabulary), model.vocabulary, model.pattern);
     const said = read(FIRST.description, model.vocabulary);
     return write(said, model.vocabulary);
   }

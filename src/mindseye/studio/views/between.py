@@ -68,7 +68,7 @@ async def between(
     seed: Seed = 0,
 ) -> Between:
     """Expected pictures on the way from one end to the other."""
-    watch, mind = Watch(), await house.mind(model)
+    watch, mind = Watch(), await house.walker(model)
     if bool(start_picture) != bool(end_picture):
         raise UsageError("Only one end is a picture.", "Give two descriptions or two pictures.")
 
@@ -113,7 +113,7 @@ async def traverse(
     ] = 3.0,
 ) -> Traversals:
     """Expected pictures as one latent dimension after the other changes."""
-    watch, mind = Watch(), await house.mind(model)
+    watch, mind = Watch(), await house.walker(model)
     concept = mind.concept(description)
     if mind.model.latent * steps > MOST:
         raise UsageError(
@@ -184,5 +184,5 @@ VIEW = View(
     "Between",
     "Walk from one thought to another, or along one dimension.",
     router,
-    lambda mind: "q_y" in mind.fits,
+    lambda mind: "q_y" in mind.fits and mind.walks,
 )

@@ -10,17 +10,14 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from mindseye.captions import Sentence
-from mindseye.concepts import Concept
-from mindseye.errors import UsageError
-from mindseye.figures import Verdict
-from mindseye.grammar import fold
 from mindseye.imagine import Mind
 from mindseye.imagine import Query as Asked
 from mindseye.reading import Told
 from mindseye.studio import schemas
-from mindseye.studio.answers import description_of, lines, scored, sprite
-from mindseye.studio.engine import Seen
+from mindseye.studio.answers import description_of, lines, sprite
 from mindseye.studio.house import ERRORS, Description, ModelName, Seed, TheHouse, Watch
+from mindseye.studio.sentences import Place, Said, Temperature, Word, said, sentences
+from mindseye.studio.views import painting, retrieval
 from mindseye.studio.views.view import View
 
 __all__ = ["VIEW"]
@@ -29,15 +26,8 @@ MOST = 12
 """Pictures of each sentence."""
 
 router = APIRouter()
-
-
-class Reading(schemas.Answer):
-    """What the observer reads in one picture."""
-
-    seen: dict[str, str] = Field(description="The word of every place it judges.")
-    wrong: list[str] = Field(description="The places that were said and are read otherwise.")
-    told: dict[str, str] = Field(description="What it was told and does not judge.")
-    right: float | None = Field(description="Share of the said words that it reads.")
+router.include_router(painting.router)
+router.include_router(retrieval.router)
 
 
 class Written(schemas.Answer):
@@ -49,16 +39,9 @@ class Written(schemas.Answer):
     )
 
 
-class Row(schemas.Answer):
+class Row(Said):
     """Pictures of one sentence."""
 
-    description: str
-    said: dict[str, str]
-    open: list[str]
-    readings: list[Reading] | None
-    correctness: schemas.Bounded | None = Field(
-        description="Share of the said words that the observer reads, in all pictures."
-    )
     written: list[Written] | None = Field(description="Null for a model that writes nothing.")
 
 
@@ -79,27 +62,16 @@ async def captions(
     house: TheHouse,
     model: ModelName = "",
     description: Description = "",
-    place: Annotated[
-        str, Query(max_length=200, description='Where one word is changed: "first colour".')
-    ] = "",
-    word: Annotated[
-        str, Query(max_length=200, description="The other word; * leaves the place open.")
-    ] = "*",
+    place: Place = "",
+    word: Word = "*",
     n: Annotated[int, Query(ge=1, le=MOST, description="Pictures of each sentence.")] = 6,
     seed: Seed = 0,
-    temperature: Annotated[
-        float, Query(ge=0, le=3, allow_inf_nan=False, description="Spread of the latents.")
-    ] = 1.0,
+    temperature: Temperature = 1.0,
 ) -> Captions:
     """Pictures of a sentence with what the model writes of them, before and after a change."""
     watch, mind = Watch(), await house.speaker(model)
-    if not isinstance(mind.vocabulary, Sentence):
-        raise UsageError(
-            f"`{mind.name}` knows words and no sentences.", "Imagine shows what words look like."
-        )
-    concept = mind.concept(description)
-    said = [concept, _changed(concept, place, word)] if place else [concept]
-    asked = [Asked(each, n, seed, temperature=temperature) for each in said]
+    every = sentences(mind, description, place, word)
+    asked = [Asked(each, n, seed, temperature=temperature) for each in every]
     seen = await house.engine.pictures(mind, asked)
     told = await house.engine.run(
         lambda: [mind.tell(each.imagined.latents, seed) if mind.writes else None for each in seen]
@@ -108,54 +80,13 @@ async def captions(
         model=mind.name,
         n=n,
         seed=seed,
-        rows=[_row(mind, *each) for each in zip(seen, told.value, strict=True)],
+        rows=[
+            Row(**vars(said(mind, each)), written=words and _written(words))
+            for each, words in zip(seen, told.value, strict=True)
+        ],
         pictures=sprite(torch.cat([each.imagined.means for each in seen]), columns=n),
         lines=_lines(mind, asked),
         seconds=watch.seconds(seen[0].seconds + told.seconds),
-    )
-
-
-def _changed(concept: Concept, place: str, word: str) -> Concept:
-    """A sentence with another word at one place."""
-    vocabulary = concept.vocabulary
-    other = vocabulary.concept(**{place: word})  # a place or a word that is not known complains
-    (at,) = (k for k, name in enumerate(vocabulary.names) if fold(name) == fold(place))
-    return vocabulary.from_codes([*concept.codes[:at], other.codes[at], *concept.codes[at + 1 :]])
-
-
-def _row(mind: Mind, seen: Seen, told: Told | None) -> Row:
-    """The pictures of one sentence, and what is read and written of them."""
-    concept = seen.imagined.concept
-    readings, judged = None, concept
-    if seen.verdicts is not None:
-        heard = _heard(mind)
-        judged = concept.vocabulary.concept(
-            **{name: value for name, value in concept.values.items() if name not in heard}
-        )
-        readings = [_reading(verdict, judged, heard) for verdict in seen.verdicts]
-    return Row(
-        description=description_of(concept),
-        said=dict(concept.values),
-        open=list(concept.missing),
-        readings=readings,
-        correctness=scored(mind, judged, seen.verdicts).correctness,
-        written=None if told is None else _written(told),
-    )
-
-
-def _heard(mind: Mind) -> tuple[str, ...]:
-    """The places whose words an observer is told."""
-    at = mind.observer.told
-    return () if at is None else (mind.vocabulary.names[at],)
-
-
-def _reading(verdict: Verdict, judged: Concept, heard: tuple[str, ...]) -> Reading:
-    words = verdict.seen.values
-    return Reading(
-        seen={name: value for name, value in words.items() if name not in heard},
-        wrong=list(verdict.wrong),
-        told={name: words[name] for name in heard},
-        right=1 - len(verdict.wrong) / judged.level if judged.level else None,
     )
 
 
@@ -173,15 +104,15 @@ def _written(told: Told) -> list[Written]:
 def _lines(mind: Mind, asked: Sequence[Asked]) -> schemas.Lines:
     """What makes the pictures; no command changes a word and shows both."""
     first = asked[0]
-    said = [description_of(each.concept) for each in asked]
+    every = [description_of(each.concept) for each in asked]
     warm = None if first.temperature == 1 else f"{first.temperature:g}"
     options = f"n={first.n}, seed={first.seed}{f', temperature={warm}' if warm else ''}"
-    python = f"rows = [mind.imagined(each, {options}) for each in {said!r}]"
+    python = f"rows = [mind.imagined(each, {options}) for each in {every!r}]"
     if mind.writes:
         python += f"\ntold = [mind.tell(each.latents, seed={first.seed}) for each in rows]"
     return lines(
         mind,
-        ("imagine", said[0]) if len(asked) == 1 else (),
+        ("imagine", every[0]) if len(asked) == 1 else (),
         python,
         n=first.n,
         seed=first.seed,
@@ -192,7 +123,7 @@ def _lines(mind: Mind, asked: Sequence[Asked]) -> schemas.Lines:
 VIEW = View(
     "captions",
     "Captions",
-    "Say a sentence, change a word, and read what the model writes of its pictures.",
+    "Say a sentence, change a word, and see what becomes of its pictures.",
     router,
     lambda mind: isinstance(mind.vocabulary, Sentence) and "q_y" in mind.fits,
 )

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from mindseye.concepts import Concept
+from mindseye.errors import UsageError
 from mindseye.explore import diversity, openness
 from mindseye.imagine import Query as Asked
 from mindseye.studio import schemas
@@ -64,6 +65,10 @@ async def hierarchy(
 ) -> Hierarchy:
     """The lattice around a description."""
     watch, mind = Watch(), await house.speaker(model)
+    if not mind.walks:
+        raise UsageError(
+            f"`{mind.name}` has no words for what it paints.", "Captions shows what a word changes."
+        )
     concept = mind.concept(description)
     children = concept.children()
     around = [*concept.parents(), concept, *children[:WIDEST]]
@@ -125,5 +130,5 @@ VIEW = View(
     "Hierarchy",
     "Drop a word, add a word, and watch what varies.",
     router,
-    lambda mind: "q_y" in mind.fits and len(mind.vocabulary) > 0,
+    lambda mind: "q_y" in mind.fits and len(mind.vocabulary) > 0 and mind.walks,
 )

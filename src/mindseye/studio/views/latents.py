@@ -113,7 +113,7 @@ Count = Annotated[
 @router.get("/api/latents", responses=ERRORS)
 async def latents(house: TheHouse, point: ThePoint) -> Latents:
     """The expected picture at a point of the latent space."""
-    watch, mind = Watch(), await house.mind(point.model)
+    watch, mind = Watch(), await house.walker(point.model)
 
     def gone() -> tuple[Tensor, Tensor]:
         base = point.base(mind)
@@ -140,7 +140,7 @@ async def rows(
     house: TheHouse, point: ThePoint, count: Count = 10, steps: Steps = 9, span: Span = 3.0
 ) -> Rows:
     """Expected pictures as one dimension after the other changes, the most active first."""
-    watch, mind = Watch(), await house.mind(point.model)
+    watch, mind = Watch(), await house.walker(point.model)
     dimensions, values, pictures, seconds = await _traversed(house, point, count, steps, span)
     return Rows(
         model=mind.name,
@@ -192,7 +192,7 @@ async def plane(
     span: Span = 3.0,
 ) -> Plane:
     """Expected pictures over two dimensions; the others stay as they are at the point."""
-    watch, mind = Watch(), await house.mind(point.model)
+    watch, mind = Watch(), await house.walker(point.model)
     found = await house.engine.run(
         lambda: manifold(mind, point.latent(mind), across, up, side, span)
     )
@@ -218,7 +218,7 @@ async def plane(
 @router.get("/api/latents/example", responses=ERRORS)
 async def example(house: TheHouse, model: ModelName = "", seed: Seed = 0) -> Example:
     """A training picture of a model, to be read."""
-    mind, opened = await house.mind(model), house.opened(model)
+    mind, opened = await house.walker(model), house.opened(model)
     training = (await house.engine.run(lambda: opened.training)).value
     if not isinstance(training, Training):
         raise DataError(training)
@@ -229,7 +229,7 @@ async def example(house: TheHouse, model: ModelName = "", seed: Seed = 0) -> Exa
 @router.get("/api/latents/known", responses=ERRORS)
 async def known(house: TheHouse, model: ModelName = "") -> Known:
     """Which dimensions are used most, and the likelihood of the model if it was evaluated."""
-    watch, mind, opened = Watch(), await house.mind(model), house.opened(model)
+    watch, mind, opened = Watch(), await house.walker(model), house.opened(model)
     found = await house.engine.run(lambda: opened.activity)
     values, over = found.value
     measured = _measured(house, opened)
@@ -255,7 +255,7 @@ async def _traversed(
     house: House, point: Point, count: int, steps: int, span: float
 ) -> tuple[list[int], list[float], Tensor, float]:
     """Dimensions, values, pictures, and the seconds they took."""
-    mind, opened = await house.mind(point.model), house.opened(point.model)
+    mind, opened = await house.walker(point.model), house.opened(point.model)
 
     def gone() -> tuple[list[int], list[float], Tensor]:
         chosen = liveliest(opened.activity.values)[:count]
@@ -357,5 +357,5 @@ VIEW = View(
     "Latents",
     "Move a point through the latent space, one dimension at a time.",
     router,
-    lambda mind: bool(mind.fits & {"q_x", "q_y"}),
+    lambda mind: bool(mind.fits & {"q_x", "q_y"}) and mind.walks,
 )

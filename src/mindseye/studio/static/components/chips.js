@@ -1,7 +1,8 @@
 /** Words to choose from: one row of chips for each attribute, "any" first. */
 
-import { read } from "../concept.js";
+import { isWide, read, sentence, wordsOf } from "../concept.js";
 import { h, unique } from "../dom.js";
+import { textField } from "./textfield.js";
 
 /** A row of chips, one of which is chosen; arrow keys move the choice. */
 function chipRow({ name, values, chosen, onChange }) {
@@ -97,9 +98,27 @@ export function conceptEditor({ vocabulary, said, onChange, wordless = WORDLESS 
   };
 }
 
+/** A field for the link's description, where there are too many words for chips. */
+function textEditor(context) {
+  const { vocabulary, pattern } = context.model;
+  const field = textField({
+    label: "what is said",
+    placeholder: "",
+    most: 1000,
+    words: wordsOf(vocabulary),
+    onText: (description) => context.reword({ description }),
+    shown: (description) =>
+      /[=:]/.test(description)
+        ? sentence(read(description, vocabulary), vocabulary, pattern)
+        : description,
+  });
+  return { element: field.element, show: () => field.show(context.state.description) };
+}
+
 /** The editor of the link's description; `show(words)` when the link changes. */
 export function linkEditor(context) {
   const { vocabulary, kit } = context.model;
+  if (isWide(vocabulary)) return textEditor(context);
   return conceptEditor({
     vocabulary,
     wordless: kit ? PARTS : WORDLESS,

@@ -6,6 +6,19 @@ import { marked } from "./states.js";
 
 const OFFERED = 12;
 
+/** Some names that begin with what is typed, then some that have it elsewhere. */
+export function offered(names, text, most = OFFERED) {
+  const typed = text.trim().toLowerCase();
+  const [first, later] = [[], []];
+  for (const name of typed ? names : []) {
+    const place = name.toLowerCase().indexOf(typed);
+    if (place === 0) first.push(name);
+    else if (place > 0 && later.length < most) later.push(name);
+    if (first.length === most) break;
+  }
+  return [...first, ...later].slice(0, most);
+}
+
 /** @param {(name: string) => void} onFind  Somebody looks for a node. */
 export function nodeFinder(onFind) {
   const [id, told, list] = [unique("find"), unique("complaint"), unique("names")];
@@ -23,17 +36,8 @@ export function nodeFinder(onFind) {
   const complaint = h("div", { id: told, class: "complaint", role: "status" });
   let names = [];
 
-  /** Some names that begin with what is typed, then some that have it elsewhere. */
   function offer() {
-    const typed = input.value.trim().toLowerCase();
-    const [first, later] = [[], []];
-    for (const name of typed ? names : []) {
-      const place = name.toLowerCase().indexOf(typed);
-      if (place === 0) first.push(name);
-      else if (place > 0 && later.length < OFFERED) later.push(name);
-      if (first.length === OFFERED) break;
-    }
-    const found = [...first, ...later].slice(0, OFFERED);
+    const found = offered(names, input.value);
     offers.replaceChildren(...found.map((value) => h("option", { value })));
   }
 

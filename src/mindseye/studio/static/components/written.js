@@ -7,7 +7,7 @@ import { canvasFor } from "./sprite.js";
 const MOVES = { ArrowRight: 1, ArrowLeft: -1 };
 
 /** What the observer reads, in the order of the sentence; what was said otherwise has a sign. */
-function reading({ seen, told, wrong, right }, said, vocabulary) {
+export function reading({ seen, told, wrong, right }, said, vocabulary) {
   const word = ({ name }) => {
     if (name in told)
       return h("span", {
@@ -31,7 +31,7 @@ function reading({ seen, told, wrong, right }, said, vocabulary) {
 }
 
 /** The same for somebody who does not see it. */
-function readingInWords({ seen, told, wrong, right }, said, vocabulary) {
+export function readingInWords({ seen, told, wrong, right }, said, vocabulary) {
   const words = vocabulary.map(({ name }) =>
     wrong.includes(name) ? `${seen[name]}, not ${said[name]} as said,` : (told[name] ?? seen[name]),
   );

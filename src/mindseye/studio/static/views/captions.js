@@ -1,7 +1,8 @@
-/** Captions: say a sentence, read what a model writes of its pictures, and change one word. */
+/** Captions: say a sentence, see what a model paints or writes of it, and change one word. */
 
 import { segmented, slider } from "../components/controls.js";
 import { block, frame, heading } from "../components/frame.js";
+import { paintedStage } from "../components/painted.js";
 import { redrawer } from "../components/redraw.js";
 import { linkSeed } from "../components/seed.js";
 import { flipper, sentenceField, sentenceLine } from "../components/sentence.js";
@@ -12,16 +13,17 @@ import { h, percent } from "../dom.js";
 import { flag, number, seedOf, unless, whole } from "../state.js";
 
 export const name = "captions";
-export const styles = new URL("captions.css", import.meta.url).href;
-export const ofOneModel = ["place", "word"];
+export const styles = ["captions.css", "painted.css"].map(
+  (file) => new URL(file, import.meta.url).href,
+);
+export const ofOneModel = ["place", "word", "drawn", "stroke", "looked"];
 
-const COUNTS = [2, 4, 6, 8, 12];
 const OPEN = "*";
 
 /** The settings of a state, with what they fall back on. */
-function settingsOf(state) {
+function settingsOf(state, { usual, counts }) {
   return {
-    n: whole(state.drawn, 6, 1, 12),
+    n: whole(state.drawn, usual, 1, counts.at(-1)),
     seed: seedOf(state),
     locked: flag(state.lock, true),
     temperature: number(state.temperature, 1, 0, 3),
@@ -35,13 +37,13 @@ function flipOf({ place, word }, vocabulary) {
 }
 
 /** The controls that decide how pictures are drawn. */
-function drawing(context) {
+function drawing(context, { usual, counts }) {
   const seed = linkSeed(context);
   const count = segmented({
     label: "pictures",
-    options: COUNTS.map((n) => [String(n), String(n)]),
-    chosen: 6,
-    onChange: (n) => context.say({ drawn: unless(6, n) }),
+    options: counts.map((n) => [String(n), String(n)]),
+    chosen: usual,
+    onChange: (n) => context.say({ drawn: unless(usual, n) }),
   });
   const heat = slider({
     label: "temperature",
@@ -62,17 +64,31 @@ function drawing(context) {
   };
 }
 
+/** What is shown of a model that does not paint: pictures, and what it writes of them. */
+function writtenStage(model, onPick) {
+  const cells = writtenCells(model, { onPick });
+  return {
+    ...cells,
+    endpoint: "captions",
+    counts: [2, 4, 6, 8, 12],
+    usual: 6,
+    show: (answer, pictures, changed) => cells.show(answer, pictures, changed?.place),
+    update() {},
+    stop() {},
+  };
+}
+
 export function mount(root, context) {
   const { model } = context;
-  const { vocabulary } = model;
+  const { vocabulary, pattern } = model;
   const view = frame(name);
   const field = sentenceField(context, (description) => context.reword({ description }));
   const line = sentenceLine(vocabulary, (said) =>
-    context.reword({ description: sentence(said, vocabulary) }),
+    context.reword({ description: sentence(said, vocabulary, pattern) }),
   );
   const flips = flipper(vocabulary, flip);
-  const settings = drawing(context);
-  const cells = writtenCells(model, { onPick: flip });
+  const cells = model.strokes ? paintedStage(context, view.aside) : writtenStage(model, flip);
+  const settings = drawing(context, cells);
   const head = heading();
   const empty = emptyState(
     "No pictures yet",
@@ -82,9 +98,11 @@ export function mount(root, context) {
   const drawn = redrawer(context, {
     goings: { busy: veil.busy, done: fine, trouble },
     show,
+    open: cells.open,
   });
   let shown = null;
 
+  view.element.classList.toggle("view-painted", model.strokes > 0);
   view.say.append(block("Say", field.element), block("Flip one word", flips.element));
   view.settings.append(settings.element);
   view.stage.prepend(head.element, line.element, empty, cells.element);
@@ -117,7 +135,7 @@ export function mount(root, context) {
     const changed = flipOf(context.state, vocabulary);
     line.show(said, changed);
     flips.show(changed, said);
-    cells.show(answer, pictures, changed?.place);
+    cells.show(answer, pictures, changed);
     view.lines.show(answer.lines, answer.seconds);
     title(said, changed);
     const right = correctness ? `; ${percent(correctness.value)} of the said words are seen` : "";
@@ -125,7 +143,7 @@ export function mount(root, context) {
   }
 
   function spoken(said) {
-    return sentence(said, vocabulary) || "anything at all";
+    return sentence(said, vocabulary, pattern) || "anything at all";
   }
 
   function title(said, changed) {
@@ -140,7 +158,7 @@ export function mount(root, context) {
   }
 
   function question(state) {
-    const { n, seed, temperature } = settingsOf(state);
+    const { n, seed, temperature } = settingsOf(state, cells);
     const { description } = state;
     const changed = flipOf(state, vocabulary);
     const other = changed ? { place: changed.place, word: changed.word ?? OPEN } : {};
@@ -149,11 +167,12 @@ export function mount(root, context) {
 
   return {
     update(state) {
-      const now = settingsOf(state);
+      const now = settingsOf(state, cells);
       const changed = flipOf(state, vocabulary);
       settings.show(now);
       field.show(state.description);
-      if (!drawn.ask("captions", question(state)) || shown) return;
+      cells.update(state);
+      if (!drawn.ask(cells.endpoint, question(state)) || shown) return;
       const said = read(state.description, vocabulary);
       line.show(said, changed);
       flips.show(changed, said);
@@ -162,6 +181,7 @@ export function mount(root, context) {
     },
     unmount() {
       field.stop();
+      cells.stop();
     },
   };
 }

@@ -19,6 +19,7 @@ import { flag, number, seedOf, unless, whole } from "../state.js";
 export const name = "imagine";
 
 const COUNTS = [4, 9, 16, 25, 36, 64];
+const NAMED = 9;
 
 /** The settings of a state, with what they fall back on. */
 function settingsOf(state) {
@@ -169,8 +170,10 @@ export function mount(root, context) {
   function title(description, open) {
     if (!model.vocabulary.length)
       return head.show("draws from the prior", `z from N(0, I) of ${model.latent} dimensions`);
+    const names =
+      open.length > NAMED ? `${open.length} of ${model.vocabulary.length}` : open.join(", ");
     const rest = open.length
-      ? `${open.join(", ")} ${open.length > 1 ? "are" : "is"} left open`
+      ? `${names} ${open.length > 1 ? "are" : "is"} left open`
       : "nothing is left open";
     return head.show(spoken(description), rest);
   }
