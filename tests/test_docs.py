@@ -129,7 +129,11 @@ def words_of(said: str) -> Vocabulary | Kit:
     for kit in kits:
         if names and names <= set(kit.names):
             return kit
-    return SENTENCE if "sphere" in said else vocabulary()
+    if "sphere" in said:
+        return SENTENCE
+    spoken = {"three": "captioned-mnist", "six": "captioned-pairs"}
+    found = [name for word, name in spoken.items() if word in said]
+    return DATASETS[found[0]].vocabulary if found else vocabulary()
 
 
 def parameters(words: list[str], commands: dict) -> dict:
@@ -183,7 +187,8 @@ def said(page: str, name: str) -> bool:
 
 
 FAMILIES = tuple(
-    f"docs/{page}.md" for page in ("papers", "autoencoders", "captions", "parts", "graphs")
+    f"docs/{page}.md"
+    for page in ("papers", "autoencoders", "captions", "drawing", "parts", "graphs")
 )
 """Pages of models."""
 
