@@ -80,6 +80,9 @@ _TINY = Training(steps=12, batch_size=8, learning_rate=1e-3, log_every=4)
 SIZES = {"": _PAPER, "fast": _FAST, "lean": _LEAN, "tiny": _TINY}
 """How a model is trained."""
 
+_LONGER = {("captioned-mnist", "lean"): 7500, ("captioned-pairs", "lean"): 12_000}
+"""Steps, where a data set has some of its own: digits are legible later than bounds are good."""
+
 _DRAWING = {
     "": Model("draw", latent=150, strokes=32, hidden=300, window=8, language=128),
     "fast": Model("draw", latent=32, strokes=16, hidden=256, window=10, language=64),
@@ -138,6 +141,12 @@ def _data(name: str, size: str) -> Data:
     return replace(DATA[name], side=side)
 
 
+def _training(data: Data, size: str) -> Training:
+    """How a model is trained: the same for all of a data set."""
+    longer = _LONGER.get((data.name, size))
+    return replace(SIZES[size], steps=longer) if longer else SIZES[size]
+
+
 def _model(kind: str, networks: str, size: str, data: Data) -> Model:
     """A model of the size; colours are bytes, digits are bits."""
     made = (_DRAWING if kind == "draw" else _AT_ONCE)[size]
@@ -159,7 +168,7 @@ for _name in DATA:
                     _model(_kind, _networks, _size, _own),
                     ("draw",),
                     {},
-                    SIZES[_size],
+                    _training(_own, _size),
                 )
             )
             if _method == "align":
