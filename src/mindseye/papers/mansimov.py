@@ -80,7 +80,7 @@ _TINY = Training(steps=12, batch_size=8, learning_rate=1e-3, log_every=4)
 SIZES = {"": _PAPER, "fast": _FAST, "lean": _LEAN, "tiny": _TINY}
 """How a model is trained."""
 
-_LONGER = {("captioned-mnist", "lean"): 7500, ("captioned-pairs", "lean"): 12_000}
+_LONGER = {("captioned-mnist", "lean"): 12_000, ("captioned-pairs", "lean"): 30_000}
 """Steps, where a data set has some of its own: digits are legible later than bounds are good."""
 
 _DRAWING = {
