@@ -8,6 +8,7 @@ from torch.testing import assert_close
 
 from mindseye.captions import Sentence
 from mindseye.concepts import Attribute
+from mindseye.data import Batch
 from mindseye.data.captioned_mnist import SENTENCE
 from mindseye.distributions import Pixels
 from mindseye.distributions.normal import DiagonalNormal
@@ -151,6 +152,25 @@ def test_words_left_open_are_averaged_over(oracle, pair):
 def test_finding_needs_something_said(oracle, pair):
     with pytest.raises(UsageError, match="nothing is said"):
         oracle.found("", pair)
+
+
+def test_pictures_are_retrieved_best_first_and_say_whether_they_fit(oracle, pair):
+    told = Labels.full(torch.tensor([[0, 0], [2, 1], [2, 0]]))
+    batch = Batch(torch.cat([pair[1:], pair]), told)  # off, on, off
+    found = oracle.retrieved("mostly", batch)
+    assert found.order[0] == 1
+    assert_close(found.nats, oracle.found("mostly", batch.x)[found.order])
+    assert found.fits.tolist() == [bool(told.codes[i, 0] == 2) for i in found.order]
+
+
+def test_free_words_are_set_against_captions_that_were_said(oracle, pair):
+    told = Labels.full(torch.tensor([[2, 0]] * 2))
+    assert oracle.rivals(told) is None
+    free = Painter(oracle.model, name="free", fills=False)
+    assert torch.equal(free.rivals(told).codes, told.codes)
+    found = free.retrieved("mostly", Batch(pair, told))  # likelier than what all say? as likely
+    assert_close(found.nats, torch.zeros(2), rtol=0, atol=1e-5)
+    assert found.fits.all()
 
 
 def test_too_many_captions_are_not_all_asked(pair):

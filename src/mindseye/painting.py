@@ -17,7 +17,7 @@ are likely whatever is said, such as empty ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -25,6 +25,7 @@ from torch import Tensor
 from torch.distributions import kl_divergence
 
 from mindseye.concepts import Concept
+from mindseye.data import Batch
 from mindseye.distributions import Attributes
 from mindseye.errors import UsageError
 from mindseye.imagine import Mind, Query
@@ -34,7 +35,7 @@ from mindseye.models.imaginative import in_parts
 from mindseye.models.listening import words_spoken
 from mindseye.randomness import integers, keys, normals
 
-__all__ = ["Painter", "Painting", "swapped"]
+__all__ = ["Painter", "Painting", "Retrieved", "swapped"]
 
 MOST = 1000
 """The most captions that a picture is compared with."""
@@ -44,6 +45,9 @@ AGAINST = 64
 
 AT_ONCE = {"cuda": 4096, "cpu": 256}
 """Pairs of a picture and a caption that are read at once."""
+
+LOOK = 8
+"""Pictures that are compared with all captions before anything is told of how far it is."""
 
 
 class Painting(NamedTuple):
@@ -61,6 +65,17 @@ class Painting(NamedTuple):
     """Row and column of the middle of every patch, and its spacing, in pixels, `(n, T, 3)`."""
     pictures: Tensor
     """What came of it, `(n, C, H, W)`: the last canvas, or that sharpened."""
+
+
+class Retrieved(NamedTuple):
+    """Real pictures, those first that a caption describes best."""
+
+    order: Tensor
+    """Where each stands among the pictures that were looked at, `(B,)`."""
+    nats: Tensor
+    """How much likelier the caption makes each, in that order, `(B,)`."""
+    fits: Tensor
+    """Whether its own caption says what was asked for, in that order, `(B,)`."""
 
 
 class Painter(Mind):
@@ -208,6 +223,43 @@ class Painter(Mind):
         scores = self._compared(pictures, against, draws, seed)
         fitting = scores[:, asked].logsumexp(-1) - math.log(int(asked.sum()))
         return fitting - (scores.logsumexp(-1) - math.log(scores.shape[1]))
+
+    def retrieved(
+        self,
+        description: str | Concept,
+        batch: Batch[Labels],
+        *,
+        draws: int = 1,
+        seed: int = 0,
+        track: Callable[[Sequence[Tensor]], Iterable[Tensor]] = iter,
+    ) -> Retrieved:
+        """Pictures with captions of their own, ranked by how much likelier a caption makes them.
+
+        Arguments:
+            description: The caption that is looked for.
+            batch: Among what.
+            draws: Of the strokes, for every pair.
+            seed: Chooses the draws.
+            track: Sees the pictures pass, some at a time.
+        """
+        concept, rivals = self.concept(description), self.rivals(batch.y)
+        parts = track(batch.x.split(LOOK))
+        how: dict[str, Any] = {"against": rivals, "draws": draws, "seed": seed}
+        scores = torch.cat([self.found(concept, part, **how) for part in parts])
+        nats, order = scores.cpu().sort(descending=True)
+        told = decode(self.vocabulary, batch.y)
+        fits = torch.tensor([self._fits(concept, told[i]) for i in order.tolist()])
+        return Retrieved(order, nats, fits)
+
+    def rivals(self, known: Labels) -> Labels | None:
+        """Captions whose mean is to stand for p(x): of free words some that were really said."""
+        return None if self.fills else Labels(*(each[:AGAINST] for each in known))
+
+    def _fits(self, asked: Concept, told: Concept) -> bool:
+        """Whether a caption says what is asked for, anywhere in it if words are free."""
+        if self.fills:
+            return asked.generalizes(told)
+        return set(asked.values.values()) <= set(told.values.values())
 
     def _strokes(self, z: Tensor) -> Tensor:
         """Canvases, weights of words and places of every stroke, as rows of numbers."""

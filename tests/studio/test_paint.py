@@ -210,7 +210,7 @@ def test_python_ranks_the_same_pictures(client, nats):
     found = asked(client, "retrieve", description="three")
     names: dict = {}
     exec(found["lines"]["python"], names)
-    assert torch.equal(names["nats"], nats.sort(descending=True).values)
+    assert torch.equal(names["found"].nats, nats.sort(descending=True).values)
     command = found["lines"]["command"]
     assert command.startswith("mindseye retrieve 'the digit three is at the * of the image' --mod")
 

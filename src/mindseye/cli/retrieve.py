@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
 from mindseye.cli.options import Caption, DataFolder, Device, Json, Model, Seed, chosen_device
 from mindseye.cli.output import answer, bar, file_stem, print_json, sheet_path
 from mindseye.cli.paint import BUILT_IN, painter
-
-if TYPE_CHECKING:
-    from mindseye.concepts import Concept
 
 __all__ = ["retrieve"]
 
@@ -48,7 +46,6 @@ def retrieve(
 
     from mindseye.figures import words
     from mindseye.labels import Labels, decode
-    from mindseye.painting import AGAINST
     from mindseye.paintsheets import found_sheet
     from mindseye.pictures import save_picture
     from mindseye.runs import find
@@ -58,30 +55,25 @@ def retrieve(
     own = replace(find(model).recipe.data, compositional=False)  # of anything that can be said
     dataset = own.open("test", seed=seed, folder=data)
     batch = dataset.examples(torch.arange(min(among, dataset.count)))
-    against = None if mind.fills else Labels(*(each[:AGAINST] for each in batch.y))
     with bar("looking") as progress:
-        parts = progress.track(batch.x.split(8), description="pictures")
-        scores = [
-            mind.found(description, part, against=against, draws=draws, seed=seed) for part in parts
-        ]
-    nats, best = torch.cat(scores).cpu().sort(descending=True)
-    nats, best = nats[:n], best[:n]
-    right = decode(mind.vocabulary, batch.y)
+        track = partial(progress.track, description="pictures")
+        found = mind.retrieved(description, batch, draws=draws, seed=seed, track=track)
+    best, nats = found.order[:n], found.nats[:n].tolist()
+    right = decode(mind.vocabulary, Labels(*(each[best] for each in batch.y)))
     captions = [words(each) for each in right]
-    shown = [captions[i] for i in best.tolist()]
     concept = mind.concept(description)
     path = sheet_path(out, f"{file_stem(str(concept), seed)}-found")
     title = f"{concept}: the best {len(best)} of {len(batch.x)} test pictures"
-    save_picture(path, found_sheet(batch.x[best], nats.tolist(), shown, title))
+    save_picture(path, found_sheet(batch.x[best], nats, captions, title))
     report: dict[str, Any] = {
         "model": mind.name,
         "description": str(concept),
         "among": len(batch.x),
-        "fitting": sum(_fits(concept, each, mind.fills) for each in right),
-        "found fitting": sum(_fits(concept, right[i], mind.fills) for i in best.tolist()),
+        "fitting": int(found.fits.sum()),
+        "found fitting": int(found.fits[:n].sum()),
         "pictures": [
-            {"index": i, "nats": round(score, 3), "caption": captions[i]}
-            for i, score in zip(best.tolist(), nats.tolist(), strict=True)
+            {"index": i, "nats": round(score, 3), "caption": caption}
+            for i, score, caption in zip(best.tolist(), nats, captions, strict=True)
         ],
         "files": [str(path)],
     }
@@ -92,10 +84,3 @@ def retrieve(
         f" {report['fitting']} among {len(batch.x)}"
     )
     answer(f"Wrote {path}")
-
-
-def _fits(asked: Concept, told: Concept, placed: bool) -> bool:
-    """Whether a caption says what is asked for: at its places, or anywhere among free words."""
-    if placed:
-        return asked.generalizes(told)
-    return set(asked.values.values()) <= set(told.values.values())

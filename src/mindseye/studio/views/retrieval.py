@@ -7,10 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from mindseye.concepts import Concept
 from mindseye.data import Batch
 from mindseye.errors import UsageError
 from mindseye.labels import Labels, decode
-from mindseye.painting import Painter
+from mindseye.painting import LOOK, Painter
 from mindseye.studio import schemas
 from mindseye.studio.answers import description_of, lines, sprite
 from mindseye.studio.house import ERRORS, Description, ModelName, TheHouse, Watch
@@ -18,9 +19,6 @@ from mindseye.studio.sentences import sentences
 from mindseye.studio.shelf import GALLERY
 
 __all__ = ["router"]
-
-PART = 8
-"""Pictures that one request looks at: each is compared with all captions, which takes its time."""
 
 router = APIRouter()
 
@@ -55,9 +53,9 @@ async def retrieve(
         int,
         Query(
             ge=0,
-            le=GALLERY - PART,
-            multiple_of=PART,
-            description=f"The first of {PART} pictures that are looked at: 0, {PART}, {2 * PART} …",
+            le=GALLERY - LOOK,
+            multiple_of=LOOK,
+            description=f"The first of {LOOK} pictures that are looked at: 0, {LOOK}, {2 * LOOK} …",
         ),
     ] = 0,
 ) -> Retrieved:
@@ -68,7 +66,7 @@ async def retrieve(
         raise UsageError("Nothing is said, and every picture fits.", "Say what to look for.")
     gallery = (await house.engine.run(lambda: opened.gallery)).value
     some = _some(gallery, first)
-    looked = await house.engine.run(lambda: mind.found(concept, some.x).tolist() if some else [])
+    looked = await house.engine.run(lambda: _nats(mind, concept, gallery, some))
     return Retrieved(
         model=mind.name,
         description=description_of(concept),
@@ -86,8 +84,17 @@ def _some(gallery: Batch[Labels] | str, first: int) -> Batch[Labels] | None:
     """The pictures that are looked at, if there are any."""
     if isinstance(gallery, str) or first >= len(gallery.x):
         return None
-    part = slice(first, first + PART)
+    part = slice(first, first + LOOK)
     return Batch(gallery.x[part], Labels(*(each[part] for each in gallery.y)))
+
+
+def _nats(
+    mind: Painter, concept: Concept, gallery: Batch[Labels] | str, some: Batch[Labels] | None
+) -> list[float]:
+    """How much likelier a sentence makes some of the pictures, if there are any."""
+    if isinstance(gallery, str) or some is None:
+        return []
+    return mind.found(concept, some.x, against=mind.rivals(gallery.y)).tolist()
 
 
 def _found(mind: Painter, y: Labels, nats: list[float]) -> list[Found]:
@@ -103,9 +110,7 @@ def _lines(mind: Painter, said: str) -> schemas.Lines:
         mind,
         ("retrieve", said),
         f"data = find({mind.source!r}).recipe.data.open('test')\n"
-        f"pictures = data.examples(torch.arange({GALLERY})).x\n"
-        f"parts = [mind.found({said!r}, each) for each in pictures.split({PART})]\n"
-        "nats, best = torch.cat(parts).sort(descending=True)",
+        f"found = mind.retrieved({said!r}, data.examples(torch.arange({GALLERY})))",
         "import torch",
         "from mindseye.runs import find",
     )
