@@ -74,10 +74,11 @@ def reproduce(
     chosen, where = get_table(table), chosen_device(device)
     if quick and seeds is not None:
         raise UsageError("`--quick` trains one seed.", f"Leave out --seeds {seeds}, or --quick.")
+    size = size or _usual_size(chosen, fast=where.type == "cuda" and not quick)
     make = _maker(
         chosen,
         builtin_observer=builtin_observer,
-        size=size or _usual_size(chosen, fast=where.type == "cuda" and not quick),
+        size=size,
         seeds=getattr(chosen, "seeds", 3) if seeds is None else seeds,
         quick=quick,
         rows=[] if rows is None else [name.strip() for name in rows.split(",")],
@@ -85,8 +86,8 @@ def reproduce(
         data=data,
     )
     folder = Path(out or f"reproduced/{chosen.name}")
-    if where.type == "cpu" and not quick and getattr(chosen, "hours", True):
-        note("Without a GPU this takes many hours; --quick takes ten minutes.")
+    if where.type == "cpu" and not quick and getattr(chosen, "hours", True) and size in _LONG:
+        note(f"Without a GPU {_LONG[size]}; --quick takes ten minutes.")
     try:
         with _watching() as watch:
             result = make(folder, device=where, data=data, watch=watch)
@@ -94,6 +95,14 @@ def reproduce(
         note("Interrupted. The same command goes on where it was.")
         raise typer.Exit(130) from None
     _finished(result, folder, as_json=json)
+
+
+_LONG = {
+    "paper": "this takes weeks",
+    "fast": "this takes days",
+    "lean": "every training takes minutes, and all of them hours",
+}
+"""How long a table of a size takes on a CPU."""
 
 
 def _usual_size(chosen: Table | Ledger, *, fast: bool) -> str:
