@@ -1,6 +1,7 @@
 """`mindseye paint`, `mindseye retrieve` and other commands, with a model that paints."""
 
 import json
+import shutil
 
 import pytest
 from PIL import Image
@@ -79,6 +80,19 @@ def test_captions_are_imagined_described_and_evaluated(mindseye, folder, run):
     assert code == 0
     assert "log p(x|y) of test, at least" in out
     assert "words right, combinations never seen: all" in out  # by the observer of the package
+
+
+def test_an_observer_is_looked_for_among_the_same_runs(mindseye, briefly_trained, tmp_path):
+    recipes = ("captioned-mnist-comp/align-tiny", "captioned-mnist/observer-tiny")
+    for number, recipe in enumerate(recipes):
+        shutil.copytree(briefly_trained(recipe).path, tmp_path / f"elsewhere/0000{number}-run")
+    told = ("0", "--observer", "1", "--runs", "elsewhere", "--pictures", "8")
+    code, out, err = mindseye("evaluate", *told)
+    assert code == 0, err
+    assert "words right: all" in out
+    code, _, err = mindseye("evaluate", "0", "--observer", "2", "--runs", "elsewhere")
+    assert code == 2
+    assert "no run or built-in model is called '2'" in err
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from mindseye.cli.options import Device, Json, ObserverName, Runs, Seed, chosen_device
+from mindseye.cli.options import (
+    Device,
+    Json,
+    ObserverName,
+    Runs,
+    Seed,
+    chosen_device,
+    chosen_observer,
+)
 from mindseye.cli.output import answer, cell, print_json, table
 
 __all__ = ["compare"]
@@ -37,7 +45,8 @@ def compare(
     from mindseye.runs import find
 
     found = [find(name, runs) for name in models]
-    minds = [run.mind(observer) for run in found]
+    judge = chosen_observer(observer, runs)
+    minds = [run.mind(judge) for run in found]
     where = chosen_device(device)
     rows = []
     for mind in minds:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mindseye.cli.options import DataFolder, Device, Json, ObserverName, Runs, chosen_device
+from mindseye.cli.options import (
+    DataFolder,
+    Device,
+    Json,
+    ObserverName,
+    Runs,
+    chosen_device,
+    chosen_observer,
+)
 from mindseye.cli.output import answer, bar, note, print_json, table
 from mindseye.errors import UsageError
 
@@ -117,7 +125,7 @@ def evaluate(
         "levels": levels,
         "queries": queries,
         "product": product or None,
-        "observer": observer,
+        "observer": chosen_observer(observer, runs),
         "markdown": markdown or None,
         "draws": draws,
         "wholes": wholes,

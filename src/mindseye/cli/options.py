@@ -26,6 +26,7 @@ __all__ = [
     "Runs",
     "Seed",
     "chosen_device",
+    "chosen_observer",
     "setting",
 ]
 
@@ -96,6 +97,13 @@ def chosen_device(name: str) -> torch.device:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise UsageError(f"`--device {name}` cannot be used here.", "Try --device cpu.") from error
     return device
+
+
+def chosen_observer(name: str | None, runs: str) -> str | None:
+    """Who judges, found among the runs of a folder, by what it is found by from anywhere."""
+    from mindseye.runs import find, spelled
+
+    return None if name is None else spelled(find(name, runs))
 
 
 def setting(text: str) -> tuple[str, str]:

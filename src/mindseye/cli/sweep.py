@@ -18,6 +18,7 @@ from mindseye.cli.options import (
     ObserverName,
     Runs,
     chosen_device,
+    chosen_observer,
     setting,
 )
 from mindseye.cli.output import answer, bar, cell, duration, note, print_json, table
@@ -94,7 +95,7 @@ def sweep(
         replace(made, data=made.data.resolved(data))
         for made in sweeps.grid(base.with_settings(fixed), settings)
     ]
-    where = chosen_device(device)
+    where, judge = chosen_device(device), chosen_observer(observer, runs)
     if any(made.data.source == "digits" for made in recipes):
         note("Drawing scikit-learn's small digits; `mindseye data get mnist` brings MNIST.")
     points, compiled = sweeps.points(settings), not no_compile
@@ -106,7 +107,7 @@ def sweep(
     group = sweeps.runs_of(recipes, runs)
     tally = _follow(group, records)
     if score:
-        _score(group, sweeps.scored(group, protocol, observer=observer, device=where, data=data))
+        _score(group, sweeps.scored(group, protocol, observer=judge, device=where, data=data))
     facts = {"recipe": recipe, "settings": fixed, "protocol": protocol and asdict(protocol)}
     _finished(points, group, facts | {"provenance": provenance(where)}, as_json=json)
     if tally.failed:
