@@ -100,7 +100,9 @@ def _trained(result: dict[str, Any]) -> str:
     """What the runs say about where they come from: a run may be older than its table."""
     runs = [*result["runs"], *result.get("planes", ())]
     known = [made for run in runs if (made := run.get("provenance"))]
-    devices, commits = ({made[fact] for made in known} for fact in ("device", "commit"))
+    devices, commits = (
+        {made[fact] or "unknown" for made in known} for fact in ("device", "commit")
+    )
     if not known:
         return ""
     return f"; trained on {', '.join(sorted(devices))}, commit {', '.join(sorted(commits))}"
