@@ -186,6 +186,12 @@ def test_the_page_says_where_its_runs_were_trained(result):
     assert "trained on" not in markdown({**result, "runs": older, "planes": []})
 
 
+def test_the_page_says_of_runs_without_a_commit_that_it_is_unknown(result):
+    runs = [{**run, "provenance": run["provenance"] | {"commit": ""}} for run in result["runs"]]
+    page = " ".join(markdown({**result, "runs": runs, "planes": []}).split())
+    assert f"trained on {result['provenance']['device']}, commit unknown." in page
+
+
 def test_the_page_says_where_its_planes_were_trained(result, folder):
     assert result["planes"]
     for plane in result["planes"]:
