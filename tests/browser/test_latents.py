@@ -260,6 +260,16 @@ def test_any_two_latents_make_a_plane(page, painters):
     expect(page.locator(".carpet-name").first).to_have_text("z5")
 
 
+def test_the_picture_beside_the_plane_is_at_the_point_though_that_comes_late(page, painters):
+    held = []
+    page.route("**/api/latents?*", lambda route: held.append(route))
+    page.goto(f"{painters}?view=latents&model={WIDE}&seed=7&point=draw&look=plane&across=0&up=1")
+    expect(page.locator(".carpet image")).to_have_count(1)
+    expect(page.locator(".carpet-pointed output")).to_have_text("z1 = 0.00, z2 = 0.00")
+    held.pop().continue_()
+    expect(page.locator(".carpet-pointed output")).to_have_text("z1 = −1.00, z2 = −0.50")
+
+
 @pytest.mark.parametrize("look", ["rows", "plane"])
 def test_the_same_link_gives_the_same_page(page, painters, stranger, look):
     opened(page, painters, WIDE, point="draw", z="2%3A1.5", look=look)

@@ -48,6 +48,7 @@ export function manifold(context, { onPlace }) {
   let now = null;
   let at = { x: 0, y: 0 };
   let pressed = false;
+  let pointing = false;
 
   /** The place below the pointer, within the plane. */
   function placeOf(event) {
@@ -83,6 +84,16 @@ export function manifold(context, { onPlace }) {
     onPlace(Number(place.x.toFixed(2)), Number(place.y.toFixed(2)));
   }
 
+  /** While nobody points, the picture beside the plane is the one at the point. */
+  function lookHere() {
+    if (now && !pointing) look({ x: clamp(at.x, now.span), y: clamp(at.y, now.span) });
+  }
+
+  function point(yes) {
+    pointing = yes;
+    under.setAttribute("visibility", yes ? "visible" : "hidden");
+  }
+
   function mark() {
     if (!now) return;
     const outside = Math.max(Math.abs(at.x), Math.abs(at.y)) > now.span;
@@ -94,11 +105,11 @@ export function manifold(context, { onPlace }) {
   svg.addEventListener("pointermove", (event) => {
     if (!now) return;
     const place = placeOf(event);
-    under.setAttribute("visibility", "visible");
+    point(true);
     look(place);
     if (pressed) go(place);
   });
-  svg.addEventListener("pointerleave", () => under.setAttribute("visibility", "hidden"));
+  svg.addEventListener("pointerleave", () => point(false));
   svg.addEventListener("pointerdown", (event) => {
     if (!now || event.button) return;
     event.preventDefault();
@@ -163,13 +174,14 @@ export function manifold(context, { onPlace }) {
         under,
         ring,
       );
-      look({ x: clamp(at.x, span), y: clamp(at.y, span) });
+      lookHere();
       mark();
     },
     /** Show where the point is. */
     mark(x, y) {
       if (pressed || x === undefined || y === undefined) return;
       at = { x, y };
+      lookHere();
       mark();
     },
   };
