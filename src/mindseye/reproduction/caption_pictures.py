@@ -46,6 +46,12 @@ ASKED = {
 
 TITLES = {"two-objects": "Two Objects", "celeba-words": "CelebA"}
 
+UNTOLD = {
+    "two-objects": "Which object comes first is not in the latent: the first words are uncertain.",
+    "celeba-words": "The order of the words is not in the latent: every place is uncertain.",
+}
+"""What the captions of a data set say and its pictures do not."""
+
 PRIVATE = ("celeba-words",)
 """Data sets whose pictures may not be handed on: their reconstructions are shown alone."""
 
@@ -66,11 +72,12 @@ def told(
             rows.append(_telling(mind, "reconstruction", z, i, original))
         noise = torch.randn(2, mind.model.latent, generator=torch.Generator().manual_seed(0))
         rows += [_telling(mind, "prior", z[None].to(mind.device), i) for i, z in enumerate(noise)]
-        shown = "" if name in PRIVATE else "Test pictures with their captions, "
+        shown = "Reconstructions"
+        if name not in PRIVATE:
+            shown = "Test pictures with their captions, reconstructions"
         caption = (
-            f"{shown}reconstructions and draws from p(z). A chart shows "
-            "the chances of the words of a place after the words before it; the drawn word is "
-            "black. Which object comes first is not in the latent: the first words are uncertain."
+            f"{shown} and draws from p(z). A chart shows the chances of the words of a place after "
+            f"the words before it; the drawn word is black. {UNTOLD[name]}"
         )
         figure = "Words told, Figure 3" if name == "two-objects" else "Words told, Figure 5"
         yield Picture(f"told-{name}", figure, caption, word_sheet(rows, title=label))
