@@ -97,7 +97,7 @@ SIZES = {"": _PAPER, "fast": _FAST, "lean": _LEAN, "tiny": _TINY}
 _FLOWS = {
     "": replace(_PAPER, steps=100_000, beta_warmup=0, batch_size=64),
     "fast": replace(
-        _FAST, steps=32_000, batch_size=1024, beta_warmup=0, precision="float32", clip=100.0
+        _FAST, steps=40_000, batch_size=1024, beta_warmup=0, precision="float32", clip=100.0
     ),
     "lean": replace(_LEAN, steps=4000, batch_size=256, beta_warmup=0, clip=100.0),
     "tiny": _TINY,
@@ -186,7 +186,7 @@ for _name in [name for name in DATA if name != "celeba"]:
         for _method, (_objective, _what) in _TARGETS.items():
             _training, _hidden = flows(_size, _model.latent)
             if _objective == "true-posterior":  # it sees no pictures and is learnt sooner
-                _training = replace(_training, steps=max(1, _training.steps // 2))
+                _training = replace(_training, steps=max(1, 2 * _training.steps // 5))
             recipe(
                 Recipe(
                     f"{_name}/{_method}{_end}",
