@@ -11,7 +11,8 @@ from torch.testing import assert_close
 from zuko.distributions import DiagNormal, NormalizingFlow
 from zuko.transforms import ComposedTransform, CouplingTransform, PermutationTransform
 
-from mindseye.distributions import Flow, standard_normal
+from mindseye.distributions import Flow, RelativeFlow, standard_normal
+from mindseye.distributions.normal import DiagonalNormal
 from mindseye.models.exact import LinearGaussian
 from mindseye.networks import Couplings
 from mindseye.networks.coupling import WIDEST, _Affine, _Coupling, _Permutation
@@ -289,3 +290,53 @@ def test_a_flow_is_printed_by_its_sizes():
     q = Flow(Couplings(3, context=2), torch.randn(5, 2), size=3)
     assert repr(q) == "Flow(size=3, batch_shape=(5,))"
     assert (q.batch_shape, q.event_shape) == ((5,), (3,))
+
+
+def test_noise_is_what_latents_are_made_of(double):
+    q, noise = Flow(shaken(5, 2), torch.randn(7, 2), size=5), torch.randn(3, 7, 5)
+    assert_close(q.noise_of(q.at(noise)), noise, rtol=0, atol=1e-8)
+    z = q.sample()
+    assert_close(q.at(q.noise_of(z)), z, rtol=0, atol=1e-8)
+
+
+# Relative to a normal
+
+
+def relative(couplings: Couplings, rows: int = 7) -> RelativeFlow:
+    size = couplings.size
+    normal = DiagonalNormal(3 * torch.randn(rows, size), 0.2 + torch.rand(rows, size))
+    return RelativeFlow(normal, Flow(couplings, torch.randn(rows, couplings.context), size=size))
+
+
+def test_a_relative_flow_begins_as_its_normal():
+    q, z = relative(Couplings(5, context=2)), 4 * torch.randn(3, 7, 5)
+    assert_close(q.log_prob(z), q.normal.log_prob(z))
+    assert_close(q.mean, q.normal.mean)
+    assert_close(q.stddev, q.normal.stddev)
+
+
+def test_a_relative_flow_has_the_density_of_its_noise_over_the_volume(double):
+    q, noise = relative(shaken(4, 2)), torch.randn(7, 4)
+    log_q = q.log_prob(q.at(noise))
+    for row in range(7):
+        jacobian = torch.autograd.functional.jacobian(lambda e, row=row: q.at(e)[row], noise)
+        log_det = jacobian[:, row].slogdet().logabsdet
+        expected = standard_normal(noise[row]).log_prob(noise[row]) - log_det
+        assert_close(log_q[row], expected, rtol=0, atol=1e-8)
+    assert_close(q.noise_of(q.at(noise)), noise, rtol=0, atol=1e-8)
+
+
+def test_moments_of_a_relative_flow_are_near_those_of_many_draws():
+    with torch.no_grad():
+        q = relative(shaken(3, 2, by=0.1))
+        z = q.rsample(torch.Size([4000]))
+        assert z.shape == (4000, 7, 3)
+        assert_close(q.mean, z.mean(0), rtol=0, atol=0.2)
+        assert_close(q.stddev, z.std(0), rtol=0.25, atol=0)
+
+
+def test_draws_of_a_relative_flow_pass_gradients_on():
+    q = relative(couplings := shaken(3, 2))
+    q.rsample().sum().backward()
+    assert all(p.grad is not None for p in couplings.parameters())
+    assert repr(q) == "RelativeFlow(size=3, batch_shape=(7,))"

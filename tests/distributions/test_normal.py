@@ -119,6 +119,7 @@ def test_noise_becomes_latents_by_mean_and_deviation(q):
     z, volume = q.at(noise), q.stddev.log().sum(-1)
     expected = standard_normal(noise).log_prob(noise) - volume
     torch.testing.assert_close(q.log_prob(z), expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(q.noise_of(z), noise.expand_as(z), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("q", beliefs(), ids=["normal", "standard", "product", "symbols"])

@@ -3,7 +3,7 @@
 from mindseye.distributions.attributes import Attributes
 from mindseye.distributions.chain import Chain, Latents
 from mindseye.distributions.correlated import CorrelatedNormals, PartNormals, floored
-from mindseye.distributions.flow import Flow
+from mindseye.distributions.flow import Flow, RelativeFlow
 from mindseye.distributions.normal import detached, diagonal_normal, standard_normal
 from mindseye.distributions.pixels import (
     BetaPixels,
@@ -31,6 +31,7 @@ __all__ = [
     "ProductOfExperts",
     "QuantisedLogistic",
     "QuantisedNormal",
+    "RelativeFlow",
     "Sentences",
     "detached",
     "diagonal_normal",

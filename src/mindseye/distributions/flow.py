@@ -24,10 +24,10 @@ from torch import Tensor
 from torch.distributions import Distribution
 from torch.types import _size
 
-from mindseye.distributions.normal import ONE
+from mindseye.distributions.normal import ONE, DiagonalNormal
 from mindseye.randomness import keys, normals
 
-__all__ = ["Flow", "Invertible"]
+__all__ = ["Flow", "Invertible", "RelativeFlow"]
 
 FAR = 1e6
 """Latents farther out have the density of this place, so that it is finite everywhere."""
@@ -96,6 +96,11 @@ class Flow(Distribution):
         with torch.autocast(self.device.type, enabled=False):
             return self.couplings.forward(noise.to(self.dtype), self.context)[0]
 
+    def noise_of(self, value: Tensor) -> Tensor:
+        """The noise of latents `(..., D)`: what `at` makes them of."""
+        with torch.autocast(self.device.type, enabled=False):
+            return self.couplings.inverse(value.to(self.dtype), self.context)[0]
+
     def log_prob(self, value: Tensor) -> Tensor:
         """The log density of latents `(..., D)`; finite for finite ones, however far out."""
         with torch.autocast(self.device.type, enabled=False):  # bfloat16 has no digits for this
@@ -123,6 +128,59 @@ class Flow(Distribution):
         """The latents of the fixed noise, `(512, ..., D)`."""
         noise = _fixed_noise(self.event_shape[0], self.device)
         return self.at(noise.view(DRAWS, *[1] * len(self.batch_shape), -1))
+
+
+class RelativeFlow(Distribution):
+    r"""How latents differ from a normal, by a flow: a draw of it in units of the normal.
+
+    $$
+    z = \mu + \sigma f(\varepsilon, y), \qquad \log q(z \mid y) =
+    \log q_f\Big( \frac{z - \mu}{\sigma} \,\Big|\, y \Big) - \sum \log \sigma .
+    $$
+
+    Where the map is a permutation, as it is at first, it is the normal.
+
+    Arguments:
+        normal: The normal, of batch shape `(B,)`.
+        flow: The flow, of as many coordinates and the same batch shape.
+    """
+
+    has_rsample = True
+
+    def __init__(self, normal: DiagonalNormal, flow: Flow):
+        self.normal, self.flow = normal, flow
+        super().__init__(normal.batch_shape, normal.event_shape, validate_args=False)
+
+    def rsample(self, sample_shape: _size = ONE) -> Tensor:
+        """Draws that are differentiable in the normal, in the map and in the context."""
+        return self.normal.at(self.flow.rsample(sample_shape))
+
+    def at(self, noise: Tensor) -> Tensor:
+        """The latents of standard normal noise `(..., D)`; leading sizes broadcast."""
+        return self.normal.at(self.flow.at(noise))
+
+    def noise_of(self, value: Tensor) -> Tensor:
+        """The noise of latents `(..., D)`: what `at` makes them of."""
+        return self.flow.noise_of(self.normal.noise_of(value))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The log density of latents `(..., D)`."""
+        apart = self.normal.noise_of(value)
+        return self.flow.log_prob(apart) - self.normal.stddev.log().sum(-1)
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean, estimated as that of the flow is."""
+        return self.normal.at(self.flow.mean)
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance, estimated as that of the flow is; `stddev` is its root."""
+        return self.normal.variance * self.flow.variance
+
+    def __repr__(self) -> str:
+        shape = tuple(self.batch_shape)
+        return f"RelativeFlow(size={self.event_shape[0]}, batch_shape={shape})"
 
 
 def _log_normal(noise: Tensor) -> Tensor:

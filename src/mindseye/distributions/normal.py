@@ -57,6 +57,10 @@ class DiagonalNormal(Independent):
         """The latents of standard normal noise `(..., D)`; leading sizes broadcast."""
         return self.mean + self.stddev * noise
 
+    def noise_of(self, value: Tensor) -> Tensor:
+        """The noise of latents `(..., D)`: what `at` makes them of."""
+        return (value - self.mean) / self.stddev
+
     def log_prob(self, value: Tensor) -> Tensor:
         """The log density, summed over the coordinates; in one launch on a GPU."""
         if wanted(value) and value.dtype == self.mean.dtype == torch.float32:
