@@ -3,7 +3,6 @@
 import json
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -234,7 +233,7 @@ class Ideal(nn.Module):
     """Latents are complex amplitudes and a one; their sum is all that the curve is made of."""
 
     shape, latent, part = (1, 1, 200), 1, 21
-    vocabulary, label_q = Sines.vocabulary, SimpleNamespace(size=1)
+    vocabulary, tags = Sines.vocabulary, 1
     groups = staticmethod(CompVAE.groups)
 
     def __init__(self):

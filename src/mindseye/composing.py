@@ -29,7 +29,7 @@ from torch import Tensor
 
 from mindseye.distributions.correlated import PartNormals
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
-from mindseye.models.comp import CompVAE
+from mindseye.models.compositional import Compositional
 from mindseye.parts import Kit, Part, Parts
 from mindseye.pieces import Pieces, encode_parts
 from mindseye.randomness import keys, normals
@@ -196,7 +196,7 @@ class Composer(Maker):
         name: What it is called.
     """
 
-    def __init__(self, model: CompVAE, name: str = ""):
+    def __init__(self, model: Compositional, name: str = ""):
         self.model, self.name = model.eval(), name
 
     @property
@@ -230,8 +230,7 @@ class Composer(Maker):
         z = self.model.q_z(seen).mean
         q_w = self.model.q_w(seen, z, y, p_w, self._tags(y, seed))
         w = q_w.mean.view(len(x), len(parts), -1)
-        p_z = self.model.p_z(w.sum(1))
-        return self._written(parts, w, (z - p_z.mean) / p_z.stddev)
+        return self._written(parts, w, self.model.p_z(w.sum(1)).noise_of(z))
 
     def sum_of_parts(self, parts: str | Parts, n: int = 1, seed: int = 0) -> Tensor:
         """What independent simulators would give: every part written alone, then put together."""
@@ -320,7 +319,7 @@ class Composer(Maker):
     def _tags(self, y: Pieces, seed: int) -> Tensor:
         """What tells parts of one category apart, the same in every whole that is taken apart."""
         per = len(y.codes) // len(y.sizes)
-        size = self.model.label_q.size
+        size = self.model.tags
         one = normals(keys(seed, torch.arange(per, device=self.device), "tags"), size)
         return one.repeat(len(y.sizes), 1)
 

@@ -50,7 +50,7 @@ from mindseye.evaluation.wholes import (
 from mindseye.files import write_json
 from mindseye.metrics import Estimate, bootstrap
 from mindseye.metrics.parts import energy_distances, information, ratio, share
-from mindseye.models import CompVAE
+from mindseye.models import Compositional
 from mindseye.objectives.compvae import compvae
 from mindseye.pieces import Pieces, decode_parts
 from mindseye.provenance import provenance
@@ -99,7 +99,7 @@ def evaluate_parts(
     """
     started = time.perf_counter()
     model = run.model().to(device)
-    if not isinstance(model, CompVAE):
+    if not isinstance(model, Compositional):
         raise UsageError(f"{run.path} is of `kind={run.recipe.model.kind!r}`; expected 'comp'.")
     dataset = run.recipe.data.wholes(part, seed=seed).to(device)
     report = parts_report(
@@ -116,7 +116,7 @@ def evaluate_parts(
 
 @torch.no_grad()
 def parts_report(
-    model: CompVAE,
+    model: Compositional,
     dataset: Wholes,
     *,
     name: str = "",
@@ -188,7 +188,7 @@ class _Row(_Real):
     """What is measured of a model's wholes of one number of parts too."""
 
     def __init__(
-        self, model: CompVAE, dataset: Wholes, size: int, wholes: int, draws: int, seed: int
+        self, model: Compositional, dataset: Wholes, size: int, wholes: int, draws: int, seed: int
     ):
         super().__init__(dataset, size, wholes, draws, seed)
         self.model, self.made = model, drawn(model, self.y, draws, seed)

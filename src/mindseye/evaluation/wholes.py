@@ -17,7 +17,7 @@ from torch import Tensor
 
 from mindseye.data.wholes import Specifics, Wholes
 from mindseye.distributions import NormalPixels
-from mindseye.models import CompVAE
+from mindseye.models import Compositional
 from mindseye.pieces import Pieces
 from mindseye.randomness import keys, normals
 
@@ -98,7 +98,7 @@ class Drawn(NamedTuple):
 
 
 @torch.no_grad()
-def drawn(model: CompVAE, y: Pieces, n: int, seed: int = 0) -> Drawn:
+def drawn(model: Compositional, y: Pieces, n: int, seed: int = 0) -> Drawn:
     """Draw `n` wholes of every description of equal size."""
     key = _keys(y, n, seed, "made")
     found = []
@@ -114,7 +114,7 @@ def drawn(model: CompVAE, y: Pieces, n: int, seed: int = 0) -> Drawn:
 
 
 @torch.no_grad()
-def summed(model: CompVAE, y: Pieces, n: int, seed: int = 0) -> Tensor:
+def summed(model: Compositional, y: Pieces, n: int, seed: int = 0) -> Tensor:
     """What `Composer.sum_of_parts` makes of every description of equal size, `(B, n, C, H, W)`."""
     key, size = _keys(y, n, seed, "summed"), len(y.codes) // len(y.sizes)
     found = []
@@ -141,24 +141,23 @@ class Extracted(NamedTuple):
 
 
 @torch.no_grad()
-def extracted(model: CompVAE, x: Tensor, y: Pieces, seed: int = 0) -> Extracted:
+def extracted(model: Compositional, x: Tensor, y: Pieces, seed: int = 0) -> Extracted:
     """The latents of the parts of wholes `(B, C, H, W)`, K each, as `Composer.extracted` has it."""
     size = len(y.codes) // len(y.sizes)
     index = torch.arange(size, device=x.device)
-    tags = normals(keys(seed, index, "tags"), model.label_q.size)
+    tags = normals(keys(seed, index, "tags"), model.tags)
     found = []
     for rows, some in chunks(y, size):
         seen, p_w = model.seen(x[rows]), model.p_w(some, model.groups(some))
         z = model.q_z(seen).mean
         q_w = model.q_w(seen, z, some, p_w, tags.repeat(len(some.sizes), 1))
         w = q_w.mean.unflatten(0, (-1, size))
-        p_z = model.p_z(w.sum(1))
-        found.append(Extracted(w, (z - p_z.mean) / p_z.stddev))
+        found.append(Extracted(w, model.p_z(w.sum(1)).noise_of(z)))
     return Extracted(*(torch.cat(each) for each in zip(*found, strict=True)))
 
 
 @torch.no_grad()
-def written(model: CompVAE, found: Extracted, removed: Tensor | None = None) -> Tensor:
+def written(model: Compositional, found: Extracted, removed: Tensor | None = None) -> Tensor:
     """The expected wholes of latents, without part number `removed` `(B,)` if any is."""
     total = found.w.sum(1)
     if removed is not None:
@@ -169,7 +168,7 @@ def written(model: CompVAE, found: Extracted, removed: Tensor | None = None) -> 
     return torch.cat([_written(model, *some).mean for some in both])
 
 
-def _written(model: CompVAE, total: Tensor, noise: Tensor) -> NormalPixels:
+def _written(model: Compositional, total: Tensor, noise: Tensor) -> NormalPixels:
     return model.p_x(model.p_z(total).at(noise), total)
 
 
@@ -180,11 +179,11 @@ def _keys(y: Pieces, n: int, seed: int, stream: str) -> Tensor:
     return keys(seed, first[:, None] + torch.arange(n, device=each.device), "draws")
 
 
-def _noise(model: CompVAE, key: Tensor) -> Tensor:
+def _noise(model: Compositional, key: Tensor) -> Tensor:
     return normals(keys(0, key.flatten(), "whole"), model.latent)
 
 
-def _values(model: CompVAE, key: Tensor) -> Tensor:
+def _values(model: Compositional, key: Tensor) -> Tensor:
     """The noise of all values of wholes, `(B, C, H, W)`."""
     noise = normals(keys(0, key.flatten(), "values"), torch.Size(model.shape).numel())
     return noise.unflatten(1, model.shape)

@@ -2,6 +2,7 @@
 
 from mindseye.models.captioned import CaptionedVAE
 from mindseye.models.comp import CompVAE
+from mindseye.models.compositional import Compositional
 from mindseye.models.deep import Ancestral, DeepVAE
 from mindseye.models.draw import Draw
 from mindseye.models.exact import LinearGaussian
@@ -25,6 +26,7 @@ __all__ = [
     "AncestralLadder",
     "CaptionedVAE",
     "CompVAE",
+    "Compositional",
     "DeepVAE",
     "Described",
     "Draw",

@@ -32,6 +32,7 @@ from mindseye.distributions.normal import (
 )
 from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.groups import Groups
+from mindseye.models.compositional import Compositional
 from mindseye.networks.dense import MLP, initialised
 from mindseye.networks.graph import GraphBlock, Residual
 from mindseye.networks.wholes import SIDE, Label, reader, writer
@@ -67,7 +68,7 @@ NETWORKS = {
 """The sizes of the networks of curves (True) and pictures (False)."""
 
 
-class CompVAE(nn.Module):
+class CompVAE(Compositional):
     r"""A VAE of wholes and their parts.
 
         p(w_i | l_i)  = N(mlp(l_i))
@@ -184,10 +185,10 @@ class CompVAE(nn.Module):
             loc, scale = torch.addcmul(p_w.mean, p_w.stddev, loc), p_w.stddev * scale
         return CorrelatedNormals(loc, scale, logits, groups)
 
-    @staticmethod
-    def groups(y: Pieces) -> Groups:
-        """Which parts belong to which whole."""
-        return Groups.of(y.sizes, len(y.codes))
+    @property
+    def tags(self) -> int:
+        """How many numbers tell parts of one category apart in the posterior."""
+        return self.label_q.size
 
     @property
     def decoders(self) -> list[nn.Module]:

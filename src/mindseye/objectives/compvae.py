@@ -30,7 +30,7 @@ from __future__ import annotations
 from torch import Tensor
 from torch.distributions import kl_divergence
 
-from mindseye.models.comp import CompVAE
+from mindseye.models.compositional import Compositional
 from mindseye.objectives.bound import Bound
 from mindseye.objectives.registry import objective
 from mindseye.pieces import Pieces
@@ -40,7 +40,7 @@ __all__ = ["compvae"]
 
 @objective("compvae", fits="q_w", cite="berger2020 kingma2014", trains="comp", cools=True)
 def compvae(
-    model: CompVAE, x: Tensor, y: Pieces, *, beta: float = 1.0, dear: float = 10.0
+    model: Compositional, x: Tensor, y: Pieces, *, beta: float = 1.0, dear: float = 10.0
 ) -> Bound:
     """log p(x|z,w~) - beta KL(parts) - log q(z|x) + log p(z|w~), and z dearer at first."""
     seen, p_w = model.seen(x), model.p_w(y, model.groups(y))

@@ -43,7 +43,7 @@ from mindseye.models import (
     Ancestral,
     AncestralLadder,
     CaptionedVAE,
-    CompVAE,
+    Compositional,
     DeepVAE,
     Described,
     Draw,
@@ -185,7 +185,7 @@ class Run:
                 f"{self.path} is an observer: it judges pictures and imagines none.",
                 "Give it with --observer.",
             )
-        if isinstance(model, CompVAE):
+        if isinstance(model, Compositional):
             raise UsageError(
                 f"{self.path} knows wholes by their parts, and no words.",
                 f'Try: mindseye compose {self.path} "{model.vocabulary.example}"',
@@ -223,7 +223,7 @@ class Run:
             outline: Without weights: it says what it knows, and does nothing.
         """
         model = blank(self.recipe) if outline else self.model()
-        if not isinstance(model, CompVAE):
+        if not isinstance(model, Compositional):
             raise self._partless
         return Composer(model, self.name)
 
