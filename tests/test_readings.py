@@ -96,8 +96,42 @@ def test_a_short_training_reads_few_pictures_and_a_long_one_not_too_many(made, f
     assert found.y.codes.shape == (count, 2)
 
 
-def test_flows_that_were_stopped_end_as_if_they_were_not(few, tmp_path):
-    recipe = get_recipe("one-object/vlvae-tiny")
+@pytest.fixture(scope="module")
+def parts():
+    recipe = flowing(get_recipe("sines/compvae-tiny"), couplings=1)
+    torch.manual_seed(0)
+    return recipe.build().eval(), recipe.data.open("train")
+
+
+def test_of_wholes_the_sum_of_their_parts_is_read(parts, few, monkeypatch):
+    monkeypatch.setitem(module.WHOLES, "cpu", 40)
+    found = Readings(*parts, seed=3, few=40)
+    model, dataset = parts
+    assert found.read.shape == (40, 4 + 2 * 64)
+    assert found.batch(0, 8).y.codes.shape == (8, 0)
+    one, again = found.batch(5, 8), Readings(*parts, seed=3, few=40).batch(5, 8)
+    assert torch.equal(one.x, again.x)
+    index = rows(found, one)
+    x, y = dataset.examples(index)
+    z, total = model.posterior(one.x)
+    with torch.no_grad():
+        q_z = model.q_z(model.seen(x))
+        q_w = model.q_w(model.seen(x), z, y, model.p_w(y, model.groups(y)), torch.zeros(1))
+        sums = q_w.groups.totals(q_w.mean)
+    assert ((z - q_z.mean) / q_z.stddev).abs().max() < 4
+    assert torch.corrcoef(torch.stack([sums.flatten(), total.mean.flatten()]))[0, 1] > 0.9
+
+
+def test_reading_wholes_leaves_the_random_state_alone(parts, few):
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    Readings(*parts, seed=3, few=16)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("name", ["one-object/vlvae-tiny", "sines/compvae-tiny"])
+def test_flows_that_were_stopped_end_as_if_they_were_not(few, tmp_path, name):
+    recipe = get_recipe(name)
     base = create(replace(recipe, training=replace(recipe.training, steps=1)), tmp_path)
     list(base.train())
     flows = flowing(base.recipe, couplings=1)

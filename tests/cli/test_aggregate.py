@@ -157,7 +157,85 @@ def test_flows_are_not_fitted_to_flows(mindseye, flows):
 
 def test_an_observer_has_no_latents(mindseye):
     told = mindseye("aggregate", "mnist-a-observer", "--device", "cpu")
-    refused(told, "`kind='observer'`; expected 'joint', 'vae', 'factor' or 'vlvae'.")
+    refused(told, "`kind='observer'`; expected 'joint', 'vae', 'factor', 'vlvae' or 'comp'.")
+    assert list_runs("runs") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("mnist/vae-2l-tiny", "deep"),
+        ("mnist/ladder-tiny", "ladder"),
+        ("mnist/dgm-tiny", "semi"),
+        ("captioned-mnist/align-tiny", "draw"),
+        ("captioned-mnist/align-sharp-tiny", "draw"),
+        ("captioned-mnist/dense-tiny", "captioned"),
+        ("cora/vgae-tiny", "graph"),
+    ],
+)
+@pytest.mark.parametrize("target", ["aggregate", "true"])
+def test_a_model_without_one_vector_of_latents_is_refused(mindseye, folder, name, kind, target):
+    made = create(get_recipe(name), folder / "runs")
+    (made.path / "weights.safetensors").touch()
+    told = mindseye("aggregate", made.name, "--target", target, "--device", "cpu")
+    refused(told, f"`kind='{kind}'`; expected", "hint: It needs one latent vector")
+    assert len(list_runs("runs")) == 1
+
+
+# Parts
+
+
+@pytest.fixture(scope="module")
+def whole(root) -> Run:
+    return briefly("sines/compvae-tiny", root)
+
+
+@pytest.fixture(scope="module")
+def parts(whole) -> Run:
+    return fitted(whole, "--couplings", "2", "--set", "batch_size=32")
+
+
+def test_a_model_of_parts_has_a_flow_and_is_one_still(whole, parts):
+    assert parts.name.endswith("-sines-compvae-tiny-aggregate")
+    assert parts.recipe.start == whole.recipe.digest
+    assert (parts.recipe.objectives, parts.recipe.model.flow) == (("aggregate-parts",), 2)
+    assert (parts.path / "samples.png").stat().st_size > 500
+    weights = dict(parts.model().base.named_parameters())
+    assert all(p.equal(weights[name]) for name, p in whole.model().named_parameters())
+
+
+def test_parts_with_a_flow_come_and_go_without_a_trace(mindseye, parts):
+    steps = ["--add", "f3", "--remove", "f3", "--save", "a.npy"]
+    code, out, err = mindseye("compose", str(parts.path), "f2, f7", *steps, "--json")
+    assert code == 0, err
+    assert json.loads(out)["steps"][1]["change"] > 0
+    mindseye("compose", str(parts.path), "f2, f7", "--save", "b.npy")
+    assert np.array_equal(np.load("a.npy"), np.load("b.npy"))
+    observed = ["--from", "a.npy", "--of", "f2, f7", "--replace", "f2=f5"]
+    assert mindseye("compose", str(parts.path), *observed)[0] == 0
+    code, out, err = mindseye("imagine", "f2, f7", "--model", str(parts.path), "--out", "a.png")
+    assert code == 0, err
+
+
+def test_parts_with_a_flow_are_measured_shown_and_given_away(mindseye, parts):
+    few = ["--wholes", "2", "--draws", "2", "--device", "cpu", "--json"]
+    code, out, err = mindseye("evaluate", str(parts.path), *few)
+    assert code == 0, err
+    assert json.loads(out)["checks"] == {"order": 0, "added and removed": 0}
+    assert "aggregate-parts" in mindseye("show", str(parts.path))[1]
+    cited = mindseye("cite", str(parts.path))[1]
+    assert "cremer2018" in cited
+    assert "berger2020" in cited
+    assert mindseye("export", str(parts.path), "given")[0] == 0
+    assert mindseye("compose", "given", "f2")[0] == 0
+
+
+def test_parts_have_no_true_posterior_and_no_words_to_leave_out(mindseye, whole, parts):
+    asked = ["aggregate", str(whole.path), "--device", "cpu"]
+    told = mindseye(*asked, "--target", "true")
+    refused(told, "by 'true-posterior' to a model of `kind='comp'`", "hint:", "--target aggregate.")
+    refused(mindseye(*asked, "--set", "drop=0.5"), "`drop` is not a setting")
+    refused(mindseye("aggregate", str(parts.path)), "has flows already.")
     assert list_runs("runs") == []
 
 

@@ -375,7 +375,6 @@ def test_what_needs_words_says_that_there_are_none(mindseye, sines):
         ["plane", sines],
     ):
         refused(mindseye(*command), "knows wholes by their parts, and no words", "mindseye compose")
-    refused(mindseye("aggregate", sines), "kind='comp'", "It needs one latent vector")
     scored = ["--over", "seed=0,1", "--score", "quick"]
     refused(mindseye("sweep", "sines/compvae-tiny", *scored), "`--score` asks for words")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mindseye.errors import UsageError
-from mindseye.models import Flowing
+from mindseye.models import Flowing, FlowingParts
 from mindseye.papers import RECIPES, get_recipe
 from mindseye.papers.cremer import SIZES, flows
 from mindseye.papers.flows import flowing
@@ -26,6 +26,25 @@ def test_flows_read_what_their_model_was_trained_to_read(name, reads, joint):
     model = made.build()
     assert isinstance(model, Flowing)
     assert model.joint is joint
+
+
+@pytest.mark.parametrize("data", ["sines", "sites", "loads"])
+def test_parts_have_a_flow_of_their_own(data):
+    recipe = get_recipe(f"{data}/compvae-tiny")
+    made = flowing(recipe, couplings=2)
+    assert made.name == f"{data}/compvae-tiny-aggregate"
+    assert (made.objectives, made.model.reads, made.weights) == (("aggregate-parts",), "q_w", {})
+    assert made.fits == {"q_w", "p_z"}
+    assert (made.training.growth, made.training.cooling) == (0, 0)
+    model = made.build()
+    assert isinstance(model, FlowingParts)
+    assert (model.base.part, model.latent, len(model.flow.steps)) == (64, 4, 5)
+
+
+def test_wholes_do_not_grow_while_flows_are_fitted():
+    made = flowing(get_recipe("sines/compvae-tiny"))
+    with pytest.raises(UsageError, match="`growth=4` means nothing for flows"):
+        made.with_settings({"growth": "4"})
 
 
 @pytest.mark.parametrize("objective", ["aggregate", "true-posterior"])
@@ -81,7 +100,9 @@ def first(kind: str) -> str:
     return next(name for name, recipe in RECIPES.items() if recipe.model.kind == kind)
 
 
-@pytest.mark.parametrize("kind", ["deep", "ladder", "observer", "semi"])
+@pytest.mark.parametrize(
+    "kind", ["deep", "ladder", "observer", "semi", "draw", "captioned", "graph"]
+)
 @pytest.mark.parametrize("objective", ["aggregate", "true-posterior"])
 def test_a_model_without_one_latent_of_pictures_is_refused(kind, objective):
     with pytest.raises(UsageError, match=f"fitted by '{objective}' to a model of `kind='{kind}'`"):
@@ -91,6 +112,13 @@ def test_a_model_without_one_latent_of_pictures_is_refused(kind, objective):
 def test_pictures_alone_have_no_true_posterior_of_words():
     with pytest.raises(UsageError, match=r"`kind='vae'`; expected 'joint' or 'vlvae'\."):
         flowing(get_recipe("mnist/vae-tiny"), "true-posterior")
+
+
+@pytest.mark.parametrize("name", ["sines/compvae-tiny", "mnist/vae-tiny"])
+def test_what_has_no_true_posterior_of_words_has_an_aggregate(name):
+    with pytest.raises(UsageError, match=r"expected 'joint' or 'vlvae'\.") as refused:
+        flowing(get_recipe(name), "true-posterior")
+    assert refused.value.hint == "Where its latents are can be learnt: --target aggregate."
 
 
 def test_flows_are_not_fitted_to_flows():

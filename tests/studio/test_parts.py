@@ -12,8 +12,9 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from mindseye.cli import app as mindseye_app
+from mindseye.papers.flows import flowing
 from mindseye.pictures import to_uint8
-from mindseye.runs import Run
+from mindseye.runs import Run, create
 from mindseye.studio.server import make_app
 from mindseye.studio.shelf import Opened, Shelf, shelf_of
 from mindseye.studio.views.parts import MANY, MOST
@@ -297,3 +298,18 @@ def test_no_request_breaks_the_contract(app, script):
     codes = fuzz.tried(every["GET /api/parts"], 8, ["f2", "3×f2, f7", "f1 f2 f3"])
     assert codes[200]
     assert codes[429] == codes[503] == 0
+
+
+# A flow beside the model
+
+
+def test_a_model_with_a_flow_is_shown_as_any_other(makers, tmp_path):
+    base = Run(makers / SINES)
+    recipe = flowing(base.recipe, couplings=1).with_settings({"steps": "1"})
+    run = create(recipe, tmp_path, start=base)
+    list(run.train())
+    (shown,) = (each for each in shelf_of([run], tmp_path).models.values() if each.run == run)
+    with TestClient(make_app(Shelf([shown]))) as client:
+        found = asked(client, run.name, description="f2, f7", n=2)
+        asked(client, run.name, description="f2, f3, f7", before="f2, f7")
+    assert_curves(found["made"]["curves"], run.composer().imagine("f2, f7", 2, 7))

@@ -45,11 +45,13 @@ def aggregate(
     One flow learns q(z|y): where the pictures of a description are, also of one that leaves words
     open. Another learns q(z), where all pictures are. The result is a run of its own, which
     imagines, evaluates and is shown as any other; a model of pictures alone learns words this way.
+    Of a model of parts one flow learns where the latent of a whole is, given those of its parts.
 
     \b
     mindseye aggregate runs/00001-two-objects-vlvae-lean
     mindseye aggregate 1 --target true
     mindseye aggregate 7 --couplings 8 --set steps=4000
+    mindseye aggregate runs/00018-sines-compvae-lean
     """
     from mindseye.papers.flows import flowing
 

@@ -8,6 +8,7 @@ from mindseye.models.draw import Draw
 from mindseye.models.exact import LinearGaussian
 from mindseye.models.factor import FactorVAE
 from mindseye.models.flowing import Flowing
+from mindseye.models.flowing_parts import FlowingParts
 from mindseye.models.graph import GraphVAE
 from mindseye.models.joint import JointVAE, frozen
 from mindseye.models.ladder import AncestralLadder, LadderVAE
@@ -32,6 +33,7 @@ __all__ = [
     "Draw",
     "FactorVAE",
     "Flowing",
+    "FlowingParts",
     "GraphVAE",
     "JointVAE",
     "LadderVAE",

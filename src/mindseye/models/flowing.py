@@ -108,6 +108,11 @@ class Flowing(nn.Module):
             return DiagonalNormal(*x.unbind(1))
         return self.base.q_xy(x, y) if self.joint else self.base.q_x(x)
 
+    def read(self, x: Tensor, y: Labels) -> Tensor:
+        """What is inferred from pictures, to be kept: means and deviations, `(B, 2, D)`."""
+        q = self.posterior(x, y)
+        return torch.stack([q.mean, q.stddev], 1)
+
     def q_x(self, x: Tensor) -> Distribution:
         """q(z|x)."""
         return self.base.q_x(x)

@@ -26,6 +26,14 @@ $\mathbb{E}_{q(z \mid x)}[\log q_φ(z \mid y)]$ over pictures and their descript
 their eq. 5); the same draws fit $q_φ(z)$, the aggregate of all pictures. Words may be left out of
 descriptions on the way: then $q_φ(z \mid y_\mathcal{O})$ is the aggregate of all pictures that fit.
 
+Of wholes and their parts the belief over $z$ depends on the sum $\tilde w$ of the latents of the
+parts, which is inferred too. So `aggregate-parts` raises
+
+$$ \mathbb{E}_{q(z \mid x)\, q(\{w_i\} \mid x, z, \{\ell_i\})}[\log q_φ(z \mid \tilde w)] , $$
+
+and the bound of a whole rises by as much as this is above
+$\mathbb{E}[\log p(z \mid \tilde w)]$, which stands beside it in the log.
+
 References:
     On the Importance of Learning Aggregate Posteriors in Multimodal Variational Autoencoders,
     Cremer and Kushman, 2018
@@ -47,6 +55,7 @@ from torch.nn.functional import one_hot
 
 from mindseye.labels import Labels
 from mindseye.models.flowing import Flowing
+from mindseye.models.flowing_parts import FlowingParts
 from mindseye.models.joint import JointModel
 from mindseye.objectives.bound import Bound
 from mindseye.objectives.registry import objective
@@ -57,6 +66,7 @@ __all__ = [
     "Aggregate",
     "KLSplit",
     "fit_aggregate",
+    "fit_aggregate_of_parts",
     "fit_true_posterior",
     "split_average_kl",
     "words_to_aggregate",
@@ -72,6 +82,16 @@ def fit_aggregate(model: Flowing, x: Tensor, y: Any, *, drop: float = 0.3) -> Bo
         lambda: model.aggregate.log_prob(z),
     )
     return Bound(log_words + log_all, {"log_qy_qx": log_words, "log_q_qx": log_all})
+
+
+@objective("aggregate-parts", fits="p_z", cite="cremer2018 berger2020", trains="comp")
+def fit_aggregate_of_parts(model: FlowingParts, x: Tensor, y: Any) -> Bound:
+    """E log q(z|w~) under the posteriors of wholes and parts; the model is held still."""
+    z, sums = model.posterior(x, y)
+    total = sums.rsample()
+    log_flow = model.p_z(total).log_prob(z)
+    log_model = model.base.p_z(total).log_prob(z)
+    return Bound(log_flow, {"log_qz_qzw": log_flow, "log_pz_qzw": log_model})
 
 
 @objective("true-posterior", fits="q_y", cite="cremer2018 vedantam2018", trains="joint vlvae")

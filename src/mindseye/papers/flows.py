@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mindseye.errors import UsageError, listed
-from mindseye.objectives import get_objective
+from mindseye.objectives import Objective, get_objective
 from mindseye.papers.cremer import SIZES, flows
 from mindseye.papers.recipe import Recipe, Refit
 
 __all__ = ["flowing"]
+
+ALIKE = {"aggregate": ("aggregate-parts",)}
+"""Objectives that do for other models what one of a name does."""
 
 
 def flowing(
@@ -30,17 +33,13 @@ def flowing(
         couplings: Of each flow.
         hidden: Width of their networks; 0 for that of the size.
     """
-    trains = get_objective(objective).trains
+    fitting = [each for each in _objectives(objective) if recipe.model.kind in each.trains]
     if recipe.model.flow:
         raise UsageError(
             f"{recipe.name} has flows already.", "Fit them to the run that it began with."
         )
-    if recipe.model.kind not in trains:
-        raise UsageError(
-            f"flows cannot be fitted by {objective!r} to a model of `kind={recipe.model.kind!r}`;"
-            f" expected {listed(trains)}.",
-            "It needs one latent vector and words, or pictures, that are decoded from it.",
-        )
+    if not fitting:
+        raise _unfit(objective, recipe.model.kind)
     if couplings < 1:
         raise UsageError(f"`couplings={couplings}` is too few; expected 1 or more.")
     size = next((s for s in SIZES if s and recipe.name.endswith(f"-{s}")), "fast")
@@ -51,9 +50,27 @@ def flowing(
         name=f"{recipe.name}-{objective}",
         about=f"Flows fitted to the latents of {recipe.name}.",
         model=replace(recipe.model, flow=couplings, flow_hidden=hidden or width, reads=reads),
-        objectives=(objective,),
+        objectives=(fitting[0].name,),
         weights={},
         training=replace(training, seed=recipe.training.seed),
         refit=Refit(),
         start="",
+    )
+
+
+def _objectives(name: str) -> list[Objective]:
+    """The objective of a name, and those that do the same for other models."""
+    return [get_objective(each) for each in (name, *ALIKE.get(name, ()))]
+
+
+def _unfit(objective: str, kind: str) -> UsageError:
+    """That an objective fits no flows to models of a kind, and what does."""
+    kinds = [kind for each in _objectives(objective) for kind in each.trains]
+    hint = "It needs one latent vector and words, pictures or wholes that are decoded from it."
+    if any(kind in each.trains for each in _objectives("aggregate")):
+        hint = "Where its latents are can be learnt: --target aggregate."
+    return UsageError(
+        f"flows cannot be fitted by {objective!r} to a model of `kind={kind!r}`;"
+        f" expected {listed(kinds)}.",
+        hint,
     )

@@ -19,6 +19,7 @@ from mindseye.models import (
     Draw,
     FactorVAE,
     Flowing,
+    FlowingParts,
     GraphVAE,
     JointVAE,
     LadderVAE,
@@ -109,10 +110,7 @@ class Model:
         made = KINDS[self.kind](self, vocabulary, shape)
         if self.sharpen:
             return Sharpened(made, self.sharpen)
-        if not self.flow:
-            return made
-        joint = "q_xy" in self.reads.split()
-        return Flowing(made, vocabulary, self.flow, self.flow_hidden or 128, joint=joint)
+        return self._with_flows(made, vocabulary) if self.flow else made
 
     @property
     def alone(self) -> bool:
@@ -123,6 +121,13 @@ class Model:
     def imagines(self) -> bool:
         """Whether it makes pictures."""
         return self.kind not in ("observer", "graph")
+
+    def _with_flows(self, made: nn.Module, vocabulary: Vocabulary) -> nn.Module:
+        """Flows beside a model that is held still."""
+        sizes = (self.flow, self.flow_hidden or 128)
+        if isinstance(made, CompVAE):
+            return FlowingParts(made, *sizes)
+        return Flowing(made, vocabulary, *sizes, joint="q_xy" in self.reads.split())
 
     def _expect(self, name: str, value: int, least: int) -> None:
         if not least <= value <= WIDEST:

@@ -121,6 +121,12 @@ class Recipe:
                 " no parts.",
                 "Leave it at 0.",
             )
+        if self.training.growth and self.model.flow:
+            raise UsageError(
+                f"`growth={self.training.growth}` means nothing for flows: wholes of all sizes have"
+                " been read before they are fitted.",
+                "Leave it at 0.",
+            )
         if self.training.cooling and not all(stage.cools for stage in self.stages):
             able = [name for name, stage in OBJECTIVES.items() if stage.cools]
             raise UsageError(
@@ -201,6 +207,7 @@ RECIPES: dict[str, Recipe] = {}
 
 FITTED = {
     "aggregate": ("flow", "`mindseye aggregate RUN` gives flows to the model of a run."),
+    "aggregate-parts": ("flow", "`mindseye aggregate RUN` gives a flow to the model of a run."),
     "true-posterior": ("flow", "`mindseye aggregate RUN` gives flows to the model of a run."),
     "sharpen": ("sharpen", "`mindseye sharpen RUN` gives a sharpener to the model of a run."),
 }

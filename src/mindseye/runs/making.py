@@ -20,6 +20,7 @@ from mindseye.models import (
     DeepVAE,
     Draw,
     Flowing,
+    FlowingParts,
     JointVAE,
     LadderVAE,
     SemiVAE,
@@ -73,6 +74,9 @@ def fresh(
     if recipe.start and folder:
         inner = started(model)
         inner.load_state_dict(read_tensors(folder / "start.safetensors", shapes_of(inner)))
+        if isinstance(model, FlowingParts):
+            parts: Any = dataset.examples(torch.arange(256, device=device)).y
+            model.prepare(parts)
     elif isinstance(model, VLVAE):
         model.prepare(dataset.examples(torch.arange(256, device=device)).x.mean(0))
     elif isinstance(model, VAE | DeepVAE | LadderVAE | Draw | CaptionedVAE):
@@ -165,12 +169,12 @@ def shapes_of(model: nn.Module) -> dict[str, torch.Size]:
 
 def started(model: nn.Module) -> nn.Module:
     """What the weights of another run are weights of: a model, or the one that is held still."""
-    return model.base if isinstance(model, Flowing | Sharpened) else model
+    return model.base if isinstance(model, Flowing | FlowingParts | Sharpened) else model
 
 
 def _seen(recipe: Recipe, model: nn.Module, dataset: Dataset) -> Dataset | Readings:
     """What a model learns from: pictures, or what the model below its flows reads in them."""
-    if not isinstance(model, Flowing):
+    if not isinstance(model, Flowing | FlowingParts):
         return dataset
     few = recipe.training.steps * recipe.training.batch_size
     return Readings(model.eval(), dataset, recipe.training.seed, few)

@@ -1,18 +1,20 @@
 """What a trained model reads in many pictures, kept: flows are fitted to it and see no picture.
 
-The posteriors of a part of the training pictures are computed once. A batch is then a few numbers a
-picture instead of a picture that is rendered and read, so that fitting flows takes minutes on a
-CPU, and a GPU does nothing else.
+The posteriors of a part of the training pictures, or wholes, are computed once. A batch is then a
+few numbers a picture instead of a picture that is rendered and read, so that fitting flows takes
+minutes on a CPU, and a GPU does nothing else.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from mindseye.data import Batch, Dataset
 from mindseye.labels import Labels
-from mindseye.models import Flowing
+from mindseye.models import Flowing, FlowingParts
 from mindseye.randomness import integers, keys
 
 __all__ = ["Readings"]
@@ -20,24 +22,30 @@ __all__ = ["Readings"]
 KEPT = {"cuda": 2**18, "cpu": 2**14}
 """Pictures that are read, by where the model is."""
 
+WHOLES = {"cuda": 2**18, "cpu": 2**16}
+"""Wholes that are read; more of them, since of each one draw of z is kept."""
+
 AT_ONCE = 512
 
 
 class Readings:
-    """Posteriors of training pictures and their descriptions.
+    """What is read in training pictures, and their descriptions.
 
     Arguments:
         model: The model with its flows, on its device.
         dataset: The pictures, on the same.
-        seed: Chooses the order.
+        seed: Chooses the order, and what is drawn in reading.
         few: The most pictures that a short training can use.
     """
 
-    def __init__(self, model: Flowing, dataset: Dataset, seed: int, few: int):
+    def __init__(self, model: Flowing | FlowingParts, dataset: Dataset, seed: int, few: int):
         device = model.device
-        count = min(KEPT[device.type], max(AT_ONCE, few))
-        parts = [_read(model, dataset.examples(i)) for i in _pieces(count, device)]
-        self.read = torch.cat([read for read, _ in parts])  # (N, 2, D)
+        most = WHOLES if isinstance(model, FlowingParts) else KEPT
+        count = min(most[device.type], max(AT_ONCE, few))
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(seed)
+            parts = [_read(model, dataset.examples(i)) for i in _pieces(count, device)]
+        self.read = torch.cat([read for read, _ in parts])  # (N, ...)
         self.y = Labels(*(torch.cat(each) for each in zip(*(y for _, y in parts), strict=True)))
         self.seed = seed
 
@@ -54,7 +62,8 @@ def _pieces(count: int, device: torch.device) -> tuple[Tensor, ...]:
 
 
 @torch.no_grad()
-def _read(model: Flowing, batch: Batch[Labels]) -> tuple[Tensor, Labels]:
-    """Means and deviations `(B, 2, D)`, and the descriptions."""
-    q = model.posterior(batch.x, batch.y)
-    return torch.stack([q.mean, q.stddev], 1), batch.y
+def _read(model: Flowing | FlowingParts, batch: Batch[Any]) -> tuple[Tensor, Labels]:
+    """What is read of pictures, and the words that describe them: none of parts, which are read."""
+    read = model.read(batch.x, batch.y)
+    nothing = torch.zeros(len(read), 0, dtype=torch.int64, device=read.device)
+    return read, batch.y if isinstance(batch.y, Labels) else Labels.full(nothing)
