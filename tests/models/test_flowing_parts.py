@@ -134,6 +134,13 @@ def test_noise_comes_back_from_latents_and_latents_from_noise(shaken, total):
     assert_close(q.at(q.noise_of(z)), z, rtol=1e-4, atol=1e-3)
 
 
+def test_autocast_rounds_nothing(shaken, total):
+    z = torch.randn(6, Z)
+    expected = shaken.p_z(total).log_prob(z)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert_close(shaken.p_z(total).log_prob(z), expected)
+
+
 def test_sums_of_more_parts_than_ever_are_read_as_large_ones(shaken, total):
     far, farther = (shaken._told(scale * total) for scale in (1e5, 1e6))
     assert_close(far, farther, rtol=0, atol=1e-4)

@@ -108,8 +108,9 @@ class FlowingParts(Compositional):
 
     def p_z(self, total: Tensor) -> RelativeFlow:
         """q(z|w~), of sums `(B, part)`: what takes the place of p(z|w~)."""
-        flow = Flow(self.flow, self._told(total), size=self.latent)
-        return RelativeFlow(self.base.p_z(total), flow)
+        with torch.autocast(total.device.type, enabled=False):  # bfloat16 has no digits for this
+            flow = Flow(self.flow, self._told(total), size=self.latent)
+            return RelativeFlow(self.base.p_z(total), flow)
 
     def p_w(self, y: Pieces, groups: Groups) -> PartNormals:
         """p(w_i|l_i)."""
