@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from mindseye.distributions import Flow
+from mindseye.networks import Couplings
 from mindseye.training.flat import Flat
 
 BLOCK = 64
@@ -101,6 +103,18 @@ def test_parameters_that_need_no_gradient_are_left_where_they_are():
     flat = Flat(model, BLOCK, [], 0.0)
     assert "0.weight" not in flat.names
     assert model[0].weight.dtype == torch.float32
+
+
+def test_flows_keep_all_digits_where_weights_are_rounded():
+    torch.manual_seed(0)
+    model = nn.ModuleDict({"words": nn.Linear(3, 4), "flow": Couplings(5, hidden=8, context=4)})
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.1)
+    z, y = torch.randn(16, 5), torch.randn(16, 4)
+    before = Flow(model["flow"], y, size=5).log_prob(z)
+    Flat(model, BLOCK, [], 0.0)
+    assert model["words"].weight.dtype == torch.bfloat16
+    assert torch.equal(Flow(model["flow"], y, size=5).log_prob(z), before)
 
 
 def test_what_is_held_still_is_part_of_the_state(model):

@@ -32,7 +32,7 @@ from mindseye.distributions.normal import DiagonalNormal, soft_bounded
 from mindseye.groups import Groups
 from mindseye.models.comp import CompVAE
 from mindseye.models.compositional import Compositional
-from mindseye.networks import MLP, Couplings
+from mindseye.networks import MLP, Couplings, Unrounded
 from mindseye.pieces import Pieces
 
 __all__ = ["FlowingParts"]
@@ -48,7 +48,7 @@ LEAST = 1e-3
 """The smallest deviation that sums are measured by."""
 
 
-class FlowingParts(Compositional):
+class FlowingParts(Unrounded, Compositional):
     """A model of wholes and their parts that is held still, and the flow q(z|w~).
 
     Arguments:

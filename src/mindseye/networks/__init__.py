@@ -4,6 +4,7 @@ from mindseye.networks.attributes import AttributeTower, SymbolTower
 from mindseye.networks.convolutional import NETWORKS, ImageNetworks, get_networks
 from mindseye.networks.coupling import Couplings
 from mindseye.networks.dense import MLP, GlorotMLP, ParallelMLP
+from mindseye.networks.unrounded import Unrounded
 
 __all__ = [
     "MLP",
@@ -14,5 +15,6 @@ __all__ = [
     "ImageNetworks",
     "ParallelMLP",
     "SymbolTower",
+    "Unrounded",
     "get_networks",
 ]

@@ -29,6 +29,7 @@ import torch
 from torch import Tensor, nn
 
 from mindseye.networks.dense import MLP
+from mindseye.networks.unrounded import Unrounded
 
 __all__ = ["Couplings"]
 
@@ -36,7 +37,7 @@ WIDEST = 2.0
 """S, the end of the log scale of a single step, in both directions."""
 
 
-class Couplings(nn.Module):
+class Couplings(Unrounded, nn.Module):
     """A chain of couplings between noise and latents `(..., D)`.
 
     One coordinate has no halves: its couplings read the context alone, and without a context only

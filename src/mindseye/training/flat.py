@@ -2,8 +2,8 @@
 
 A parameter occupies whole blocks, in the layout it had (channels last stays channels last). The
 float32 weights are the model; those of products and convolutions are also kept rounded to bfloat16,
-and that copy is what the module computes with while it is trained. Parameters of normalisations
-stay float32. Floating-point buffers, such as running averages, are one flat tensor too.
+and that copy is what the module computes with while it is trained. Parameters of normalisations and
+of flows stay float32. Floating-point buffers, such as running averages, are one flat tensor too.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
+
+from mindseye.networks import Unrounded
 
 __all__ = ["Flat"]
 
@@ -159,9 +161,10 @@ class Flat:
 
 
 def _precise(model: nn.Module) -> set[nn.Parameter]:
-    """The parameters that stay float32: a normalisation's."""
-    norms = [m for m in model.modules() if isinstance(m, nn.modules.batchnorm._NormBase)]
-    return {parameter for norm in norms for parameter in norm.parameters()}
+    """The parameters that stay float32: a normalisation's, and those of modules that say so."""
+    kinds = (nn.modules.batchnorm._NormBase, Unrounded)
+    exact = [module for module in model.modules() if isinstance(module, kinds)]
+    return {parameter for module in exact for parameter in module.parameters()}
 
 
 def _placed(shapes: Mapping[str, torch.Size]) -> dict[str, tuple[slice, torch.Size]]:
