@@ -47,7 +47,7 @@ unit: $(READY)  ## run the tests
 
 test-studio: $(READY)  ## click through the page in a real Chromium
 	@sh tests/browser/chromium.sh
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m browser tests/browser
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile -m browser tests/browser
 
 docs: $(READY)  ## write the generated pages of docs/
 	@$(BIN)/python docs/generate.py
