@@ -85,14 +85,14 @@ def _rows() -> Iterator[Entry]:
         "objects-joint", "Two Objects, joint inference", "two-objects/vlvae-joint", part=0.3
     )
     yield Entry(
-        "kinds", "Two Objects, kinds held out, the model", "two-objects-comp/vlvae", part=0.75
+        "kinds", "Two Objects, kinds held out, the model", "two-objects-comp/vlvae", part=0.6
     )
     yield Entry(
         "kinds-agg",
         f"Two Objects, kinds held out, {_FITS['agg']}",
         "two-objects-comp/vlvae-agg",
         after="kinds",
-        part=0.6,
+        part=0.4,
     )
     yield Entry("plane", "One object, two latents", "one-object/vlvae", part=0.2)
 
