@@ -36,6 +36,9 @@ __all__ = ["Couplings"]
 WIDEST = 2.0
 """S, the end of the log scale of a single step, in both directions."""
 
+Moved = tuple[Tensor, list[Tensor]]
+"""Rows after a step, and the log scales of what it moved, each `(N, ...)`."""
+
 
 class Couplings(Unrounded, nn.Module):
     """A chain of couplings between noise and latents `(..., D)`.
@@ -67,20 +70,20 @@ class Couplings(Unrounded, nn.Module):
             context: `(..., C)`; leading sizes broadcast with those of the noise.
         """
         z, y, shape = self._rows(noise, context)
-        log_det = z.new_zeros(len(z))
+        logs: list[Tensor] = []
         for step in self._chain:
             z, more = step.forward(z, y)
-            log_det = log_det + more
-        return z.view(*shape, self.size), log_det.view(shape)
+            logs += more
+        return z.view(*shape, self.size), torch.cat(logs, -1).sum(-1).view(shape)
 
     def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The noise that became some latents, and log |det dnoise/dz|; shapes as in `forward`."""
         noise, y, shape = self._rows(z, context)
-        log_det = noise.new_zeros(len(noise))
+        logs: list[Tensor] = []
         for step in reversed(self._chain):
             noise, more = step.inverse(noise, y)
-            log_det = log_det + more
-        return noise.view(*shape, self.size), log_det.view(shape)
+            logs += more
+        return noise.view(*shape, self.size), torch.cat(logs, -1).sum(-1).view(shape)
 
     @property
     def _chain(self) -> list[_Step]:
@@ -102,12 +105,16 @@ class Couplings(Unrounded, nn.Module):
 
 
 class _Step(nn.Module):
-    """A map of rows `(N, D)` that can be undone, given `(N, C)`; either way with its log |det|."""
+    """A map of rows `(N, D)` that can be undone, given `(N, C)`; either way with its log scales.
 
-    def forward(self, z: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    Their sum is its log |det|. It is taken of all steps at once: on a GPU a step of training is as
+    long as the number of its kernels.
+    """
+
+    def forward(self, z: Tensor, y: Tensor) -> Moved:
         raise NotImplementedError
 
-    def inverse(self, z: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    def inverse(self, z: Tensor, y: Tensor) -> Moved:
         raise NotImplementedError
 
 
@@ -119,11 +126,13 @@ class _Affine(_Step):
         self.bias = nn.Parameter(torch.zeros(2 * size))
         self.weight = nn.Parameter(torch.zeros(context, 2 * size)) if context else None
 
-    def forward(self, z: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        return _there(z, self._features(y))
+    def forward(self, z: Tensor, y: Tensor) -> Moved:
+        z, log_scale = _there(z, self._features(y))
+        return z, [log_scale.expand_as(z)]
 
-    def inverse(self, z: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        return _back(z, self._features(y))
+    def inverse(self, z: Tensor, y: Tensor) -> Moved:
+        z, log_scale = _back(z, self._features(y))
+        return z, [log_scale.expand_as(z)]
 
     def _features(self, y: Tensor) -> Tensor:
         return self.bias if self.weight is None else torch.addmm(self.bias, y, self.weight)
@@ -138,27 +147,27 @@ class _Coupling(_Step):
         self.first = _network(self.sizes[1] + context, hidden, self.sizes[0])
         self.second = _network(self.sizes[0] + context, hidden, self.sizes[1])
 
-    def forward(self, z: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, z: Tensor, y: Tensor) -> Moved:
         one, two = z.split(self.sizes, -1)
-        log_det = z.new_zeros(len(z))
+        logs: list[Tensor] = []
         if self.first is not None:
             one, more = _there(one, self.first(torch.cat([two, y], -1)))
-            log_det = log_det + more
+            logs.append(more)
         if self.second is not None:
             two, more = _there(two, self.second(torch.cat([one, y], -1)))
-            log_det = log_det + more
-        return torch.cat([one, two], -1), log_det
+            logs.append(more)
+        return torch.cat([one, two], -1), logs
 
-    def inverse(self, z: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    def inverse(self, z: Tensor, y: Tensor) -> Moved:
         one, two = z.split(self.sizes, -1)
-        log_det = z.new_zeros(len(z))
+        logs: list[Tensor] = []
         if self.second is not None:
             two, more = _back(two, self.second(torch.cat([one, y], -1)))
-            log_det = log_det + more
+            logs.append(more)
         if self.first is not None:
             one, more = _back(one, self.first(torch.cat([two, y], -1)))
-            log_det = log_det + more
-        return torch.cat([one, two], -1), log_det
+            logs.append(more)
+        return torch.cat([one, two], -1), logs
 
 
 class _Permutation(_Step):
@@ -170,11 +179,11 @@ class _Permutation(_Step):
         super().__init__()
         self.register_buffer("order", torch.tensor(order))
 
-    def forward(self, z: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        return z.index_select(-1, self.order), z.new_zeros(len(z))
+    def forward(self, z: Tensor, y: Tensor) -> Moved:
+        return z.index_select(-1, self.order), []
 
-    def inverse(self, z: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        return z.index_copy(-1, self.order, z), z.new_zeros(len(z))
+    def inverse(self, z: Tensor, y: Tensor) -> Moved:
+        return z.index_copy(-1, self.order, z), []
 
 
 def _network(read: int, hidden: int, moved: int) -> MLP | None:
@@ -195,17 +204,17 @@ def _orders(size: int, count: int) -> list[list[int]]:
 
 
 def _there(z: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
-    """z σ + μ and Σ log σ, of features `(..., 2D)`."""
-    loc, log_scale = _loc_and_log_scale(features)
-    return z * log_scale.exp() + loc, log_scale.sum(-1)
+    """z σ + μ and log σ, of features `(..., 2D)`."""
+    loc, log_scale = _loc_and_log_scale(features, WIDEST)
+    return torch.addcmul(loc, z, log_scale.exp()), log_scale
 
 
 def _back(z: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
-    """(z - μ) / σ and -Σ log σ, of features `(..., 2D)`."""
-    loc, log_scale = _loc_and_log_scale(features)
-    return (z - loc) * (-log_scale).exp(), -log_scale.sum(-1)
+    """(z - μ) / σ and -log σ, of features `(..., 2D)`."""
+    loc, log_scale = _loc_and_log_scale(features, -WIDEST)
+    return (z - loc) * log_scale.exp(), log_scale
 
 
-def _loc_and_log_scale(features: Tensor) -> tuple[Tensor, Tensor]:
+def _loc_and_log_scale(features: Tensor, widest: float) -> tuple[Tensor, Tensor]:
     loc, raw = features.chunk(2, -1)
-    return loc, WIDEST * torch.tanh(raw / WIDEST)
+    return loc, widest * torch.tanh(raw / WIDEST)
