@@ -337,6 +337,9 @@ def test_real_faces_are_never_shown(untrained, monkeypatch, name):
     assert shows(picture.image, MAGENTA) is (name not in PRIVATE)
     assert ("Test pictures" in picture.caption) is (name not in PRIVATE)
     assert picture.name == f"told-{name}"
+    said = {"two-objects": "Which object comes first", "celeba-words": "The order of the words"}
+    assert [each for each, text in said.items() if text in picture.caption] == [name]
+    assert picture.caption[0].isupper()
 
 
 def test_faces_are_private_and_imagined_faces_are_not(untrained, one_caption):

@@ -11,6 +11,7 @@ import torch
 
 from mindseye.objectives import Bound
 from mindseye.papers import get_recipe
+from mindseye.papers.flows import flowing
 from mindseye.runs.making import batches
 from mindseye.training.plan import Plan
 
@@ -79,6 +80,13 @@ def test_a_step_waits_for_no_number(name):
         found = [gradient for gradient in gradients if gradient is not None]
         assert found
         assert {gradient.device.type for gradient in found} == {"meta"}
+
+
+@pytest.mark.parametrize("name", ["sines/compvae", "sites/compvae"])
+def test_a_step_of_the_flow_beside_a_model_of_parts_waits_for_no_number(name):
+    recipe = flowing(tiny(name), couplings=2)
+    (gradients,) = take(recipe, recipe.bounds)
+    assert all(gradient is not None for gradient in gradients)
 
 
 def test_a_step_that_waits_is_found():
