@@ -4,6 +4,8 @@ import errno
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 import torch
 from PIL import Image
 
+import mindseye
 from mindseye import cli, files, runs
 from mindseye.papers import get_recipe
 from mindseye.runs import BUILTIN, create
@@ -422,3 +425,10 @@ def test_unknown_commands_and_options_exit_with_2(mindseye):
 def test_the_built_in_models_are_small_and_whole():
     for name in ("mnist-a", "mnist-a-observer", "captioned-mnist", "captioned-mnist-observer"):
         assert sum(p.stat().st_size for p in (BUILTIN / name).iterdir()) < 10e6
+
+
+def test_python_m_mindseye_is_the_command_line():
+    found = subprocess.run(
+        [sys.executable, "-m", "mindseye", "--version"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split()[-1] == mindseye.__version__
