@@ -282,6 +282,14 @@ def test_plans_that_cannot_be_are_refused():
         make_plan(TABLE, settings={"seed": "3"})
 
 
+def test_rows_that_are_chosen_bring_the_rows_they_begin_with_and_no_planes():
+    whole = replace(TABLE, planes=("mnist-2bit/jvae",))
+    chosen = make_plan(whole, size="tiny", rows=["telbo-flow"], settings=SETTINGS)
+    assert [row.family for row in chosen.rows] == ["telbo", "telbo-flow"]
+    assert not chosen.planes
+    assert make_plan(whole, size="tiny", settings={"source": "digits"}).planes
+
+
 def test_without_mnist_nothing_is_begun(tmp_path, monkeypatch):
     monkeypatch.delenv("MINDSEYE_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

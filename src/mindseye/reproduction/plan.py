@@ -94,7 +94,7 @@ def make_plan(
         size: paper, fast, lean or tiny.
         seeds: How many times every row is trained, with seeds 0, 1, …
         quick: The small version: one seed, fewer rows, steps and queries, the built-in observer.
-        rows: Families to train; all of the table's if empty.
+        rows: Families to train; all of the table's, and the planes of its figures, if empty.
         settings: Changes to the recipe of every row, as text.
         builtin_observer: Whether the built-in observer takes the place of a trained strong one.
         data: The folder with MNIST.
@@ -126,7 +126,7 @@ def make_plan(
             else _recipe(name, source, data)
             for column, name in table.observers.items()
         },
-        planes=() if quick else tuple(_recipe(name, source, data) for name in table.planes),
+        planes=() if quick or rows else tuple(_recipe(name, source, data) for name in table.planes),
         pictures=QUICK_PICTURES if quick else PICTURES,
     )
 
