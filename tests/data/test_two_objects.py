@@ -18,7 +18,7 @@ from mindseye.data.two_objects import kinds_of
 from mindseye.data.worlds import NUMBERS, PALETTE, RADII, staged
 from mindseye.errors import UsageError
 from mindseye.labels import Labels, decode
-from mindseye.randomness import keys, uniforms
+from mindseye.randomness import integers, keys, uniforms
 
 SMALLEST = 4
 SOURCES = ["rendered", "wide"]
@@ -354,6 +354,32 @@ def test_kept_pictures_are_those_that_are_drawn():
     assert data._all() is data._all()
     index = torch.tensor([3, 20, 3])
     assert torch.equal(data._said(index).codes, data.examples(index).y.codes)
+
+
+def test_a_cpu_renders_each_picture_of_a_finite_data_set_once(monkeypatch):
+    data, asked = OneObject(replications=6, side=12), []
+    examples = data.examples
+    monkeypatch.setattr(data, "examples", lambda index: asked.append(index) or examples(index))
+    batches = [data.batch(step, 64) for step in range(5)]
+    assert sorted(torch.cat(asked).tolist()) == list(range(24))
+    anew = OneObject(replications=6, side=12)
+    for step, (x, y) in enumerate(batches):
+        index = integers(keys(0, step * 64 + torch.arange(64), "order"), 24)
+        there = anew.examples(index)
+        assert torch.equal(x, there.x)
+        assert torch.equal(y.codes, there.y.codes)
+
+
+def test_pictures_that_would_not_fit_are_rendered_every_time(monkeypatch):
+    found = []
+    for room in (24 * 3 * 12 * 12, 24 * 3 * 12 * 12 - 1):
+        monkeypatch.setitem(two_objects.ROOM, "cpu", room)
+        data = OneObject(replications=6, side=12)
+        found.append((data.batch(3, 8).x, data.kept is not None))
+    (kept, fits), (anew, fits_too) = found
+    assert fits
+    assert not fits_too
+    assert torch.equal(kept, anew)
 
 
 # Real pictures of a caption

@@ -15,6 +15,7 @@ References:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -39,6 +40,9 @@ __all__ = ["TwoObjects", "kinds_of"]
 
 SIDE = 112
 
+ROOM = {"cpu": 2**31, "cuda": 2**35}
+"""Bytes that kept pictures may take; where they would take more, each is rendered every time."""
+
 ASPECTS = {"rendered": 1.0, "wide": 4 / 3}
 """How wide the camera's view is; a wide one is squeezed into a square, as resized pictures are."""
 
@@ -55,7 +59,8 @@ class TwoObjects:
         compositional: Whether kinds of objects are held out.
         split_seed: Chooses them.
         replications: How many pictures there are for every caption, on average; 0 for no end of
-            them. If there is an end, a GPU renders them once and keeps them as bytes.
+            them. If there is an end, each is rendered once and kept as bytes: on a GPU all of them
+            at the beginning, on a CPU each when it is first asked for.
         side: Pixels in both directions; 0 for 112.
         seed: Chooses captions and scenes.
     """
@@ -87,6 +92,7 @@ class TwoObjects:
             self.every = self.every[self._own(part, split_seed)]
         self.count = len(self.every) * replications or ENDLESS
         self.kept: Tensor | None = None
+        self.drawn: Tensor | None = None
 
     @classmethod
     def read(cls, source: str, part: str, folder: str | Path | None = None, **options: Any) -> Self:
@@ -113,9 +119,10 @@ class TwoObjects:
         """Training batch number `step`: pictures drawn at random with replacement."""
         rows = step * size + torch.arange(count * size, device=self.every.device)
         index = integers(keys(self.seed, rows, "order"), self.count)
-        if self.count == ENDLESS or not self.every.is_cuda:
+        if self.count == ENDLESS or self._bytes > ROOM[self.every.device.type]:
             return self.examples(index)
-        return Batch(self._all().index_select(0, index).float() / 255, self._said(index))
+        kept = self._all() if self.every.is_cuda else self._once(index)
+        return Batch(kept.index_select(0, index).float() / 255, self._said(index))
 
     def examples(self, index: Tensor) -> Batch[Labels]:
         """The pictures of some indices: the same alone or together."""
@@ -167,6 +174,23 @@ class TwoObjects:
             index = torch.arange(self.count, device=self.every.device)
             self.kept = torch.cat([_in_bytes(self.examples(some).x) for some in index.split(2048)])
         return self.kept
+
+    def _once(self, index: Tensor) -> Tensor:
+        """A place for every picture as bytes, in which those of some indices are."""
+        if self.kept is None or self.drawn is None:
+            with torch.inference_mode(False):
+                self.kept = torch.empty(self.count, *self.shape, dtype=torch.uint8)
+                self.drawn = torch.zeros(self.count, dtype=torch.bool)
+        new = index[~self.drawn[index]].unique()
+        if len(new):
+            self.kept[new] = _in_bytes(self.examples(new).x)
+            self.drawn[new] = True
+        return self.kept
+
+    @property
+    def _bytes(self) -> int:
+        """What all pictures take."""
+        return self.count * math.prod(self.shape)
 
     def _drawn(self, codes: Tensor, u: Tensor) -> Tensor:
         """The pictures of captions, at uniform numbers."""

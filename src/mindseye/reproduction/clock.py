@@ -11,16 +11,22 @@ __all__ = ["Clock"]
 
 
 class Clock:
-    """Seconds spent over all calls: what was begun and not finished counts too."""
+    """Seconds spent over all calls, those beside each other added: what was begun and not finished
+    counts too.
+    """
 
     def __init__(self, path: Path):
         self.path = path
-        self.seconds = float(read_json(path)["seconds"]) if path.is_file() else 0.0
         self.started = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """What has been spent so far."""
+        return float(read_json(self.path)["seconds"]) if self.path.is_file() else 0.0
 
     def __enter__(self) -> None:
         self.started = time.perf_counter()
 
     def __exit__(self, *_: object) -> None:
-        self.seconds += time.perf_counter() - self.started
-        write_json(self.path, {"seconds": round(self.seconds, 2)})
+        spent = self.seconds + time.perf_counter() - self.started
+        write_json(self.path, {"seconds": round(spent, 2)})
