@@ -11,9 +11,7 @@ __all__ = ["Clock"]
 
 
 class Clock:
-    """Seconds spent over all calls, those beside each other added: what was begun and not finished
-    counts too.
-    """
+    """Seconds spent over all calls, what was begun and not finished too; calls at once add up."""
 
     def __init__(self, path: Path):
         self.path = path
