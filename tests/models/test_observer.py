@@ -18,7 +18,7 @@ def pictures(count: int = 6, shape=SHAPE) -> torch.Tensor:
     return (torch.rand(count, *shape, generator=torch.Generator().manual_seed(1)) < 0.1).float()
 
 
-@pytest.fixture(scope="module", params=["strong", "paper"])
+@pytest.fixture(scope="module", params=["strong", "attentive", "paper"])
 def observer(request) -> Observer:
     torch.manual_seed(0)
     made = Observer(WORDS, SHAPE, request.param, width=2)
@@ -59,6 +59,25 @@ def test_judging_is_certain_and_training_is_not():
     assert torch.equal(made(pictures()).log_probs, made(pictures()).log_probs)
 
 
+@pytest.mark.parametrize(("architecture", "alike"), [("attentive", True), ("strong", False)])
+def test_an_attentive_observer_that_does_not_ask_where_sees_things_alike(architecture, alike):
+    torch.manual_seed(0)
+    made = Observer(WORDS, SHAPE, architecture, width=4)
+    for part in made.modules():
+        if isinstance(part, torch.nn.BatchNorm2d):
+            part.momentum = 1.0
+    if made.glances:
+        with torch.no_grad():
+            made.glances.places.weight[:, -2:].zero_()  # where places are
+    x = torch.zeros(2, *SHAPE)
+    x[:, :, 24:32, 24:32] = pictures(2)[:, :, :8, :8]
+    made(x)
+    made.eval()
+    moved = x.roll((8, -4), (2, 3))  # by whole places, and not near the edge
+    differences = (made(moved).probs - made(x).probs).abs().max()
+    assert (differences < 1e-6) == alike
+
+
 def test_an_observer_learns_what_can_be_seen():
     torch.manual_seed(0)
     made = Observer(WORDS, SHAPE, "strong", width=2)
@@ -79,7 +98,7 @@ def test_an_observer_learns_what_can_be_seen():
     assert (made.eval().judge(x) == codes).float().mean() > 0.95
 
 
-@pytest.mark.parametrize("architecture", ["strong", "paper"])
+@pytest.mark.parametrize("architecture", ["strong", "attentive", "paper"])
 @pytest.mark.parametrize("shape", [(1, 64, 64), (3, 32, 32), (1, 28, 28), (1, 30, 50)])
 def test_pictures_may_have_any_shape(architecture, shape):
     made = Observer(WORDS, shape, architecture, width=2)
@@ -87,7 +106,8 @@ def test_pictures_may_have_any_shape(architecture, shape):
 
 
 @pytest.mark.parametrize(
-    ("architecture", "weights"), [("strong", 1_480_979), ("paper", 67_184_531)]
+    ("architecture", "weights"),
+    [("strong", 1_480_979), ("attentive", 380_147), ("paper", 67_184_531)],
 )
 def test_sizes_are_those_of_the_documentation(architecture, weights):
     sizes = {"digit": 10, "size": 2, "orientation": 3, "location": 4}
@@ -103,7 +123,8 @@ def test_repr_shows_the_factorisation_and_the_vocabulary(observer):
 
 
 def test_an_unknown_architecture_is_refused():
-    message = r"`architecture='stong'` is not known; expected 'strong' or 'paper'\. .*'strong'\?"
+    known = r"'strong', 'attentive' or 'paper'\. .*'strong'\?"
+    message = rf"`architecture='stong'` is not known; expected {known}"
     with pytest.raises(UsageError, match=message):
         Observer(WORDS, SHAPE, "stong")
 
@@ -111,16 +132,18 @@ def test_an_unknown_architecture_is_refused():
 # An observer that is told something
 
 
-@pytest.fixture(scope="module")
-def informed() -> Observer:
+@pytest.fixture(scope="module", params=["strong", "attentive"])
+def informed(request) -> Observer:
     torch.manual_seed(0)
-    made = Observer(WORDS, SHAPE, width=2, told="size")
+    made = Observer(WORDS, SHAPE, request.param, width=2, told="size")
     for _ in range(5):
         made(pictures())
     return made.eval()
 
 
-def test_what_it_is_told_picks_its_answers(informed):
+def test_what_it_is_told_picks_the_answers_of_a_strong_one():
+    torch.manual_seed(0)
+    informed = Observer(WORDS, SHAPE, "strong", width=2, told="size").eval()
     x = pictures()
     features = informed.trunk(x)
     (head,) = informed.heads  # none for what it is told
@@ -131,6 +154,22 @@ def test_what_it_is_told_picks_its_answers(informed):
     mixed = torch.tensor([0, 1, 1, 0, 1, 0])
     assert torch.equal(informed(x, mixed).logits[:, 0], answers[torch.arange(6), mixed])
     assert not torch.equal(answers[:, 0], answers[:, 1])
+
+
+def test_what_it_is_told_picks_the_questions_of_an_attentive_one():
+    torch.manual_seed(0)
+    informed = Observer(WORDS, SHAPE, "attentive", width=2, told="size").eval()
+    x = pictures()
+    each = [informed(x, torch.full((6,), told)).logits[:, 0] for told in (0, 1)]
+    assert (each[0] - each[1]).abs().max() > 1e-4
+    for told in (0, 1):
+        with torch.no_grad():
+            informed.glances.questions[1 - told].add_(9.0)
+        assert_close(informed(x, torch.full((6,), told)).logits[:, 0], each[told])
+        with torch.no_grad():
+            informed.glances.questions[1 - told].sub_(9.0)
+    mixed = torch.tensor([0, 1, 1, 0, 1, 0])
+    assert_close(informed(x, mixed).logits[:, 0], torch.stack(each)[mixed, torch.arange(6)])
 
 
 def test_what_it_is_told_it_is_sure_of(informed):
@@ -152,10 +191,10 @@ def test_it_learns_what_it_sees_given_what_it_is_told(informed):
     bound = log_likelihood(informed, pictures(), y)
     expected = informed(pictures(), torch.ones(6, dtype=torch.int64)).log_probs[:, 0, 2]
     assert_close(bound.value, expected)
-    last = informed.heads[0][-1][-1]
-    (grad,) = torch.autograd.grad(bound.value.sum(), last.bias)
-    assert grad.view(2, 3).abs().amax(1)[0] == 0  # the answers to what was not told
-    assert grad.view(2, 3).abs().amax(1)[1] > 0
+    own = informed.glances.questions if informed.glances else informed.heads[0][-1][-1].bias
+    (grad,) = torch.autograd.grad(bound.value.sum(), own)
+    assert grad.view(2, -1).abs().amax(1)[0] == 0  # of what was not told
+    assert grad.view(2, -1).abs().amax(1)[1] > 0
 
 
 def test_pictures_of_another_size_are_refused(observer):

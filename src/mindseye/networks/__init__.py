@@ -4,6 +4,7 @@ from mindseye.networks.attributes import AttributeTower, SymbolTower
 from mindseye.networks.convolutional import NETWORKS, ImageNetworks, get_networks
 from mindseye.networks.coupling import Couplings
 from mindseye.networks.dense import MLP, GlorotMLP, ParallelMLP
+from mindseye.networks.glances import Glances
 from mindseye.networks.unrounded import Unrounded
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "NETWORKS",
     "AttributeTower",
     "Couplings",
+    "Glances",
     "GlorotMLP",
     "ImageNetworks",
     "ParallelMLP",
