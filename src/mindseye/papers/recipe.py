@@ -214,7 +214,7 @@ FITTED = {
 """Objectives of what stands beside a model that is held still: its size, and who makes it."""
 
 _LATER = (
-    ("training", Training, ("cooling", "heat", "growth")),
+    ("training", Training, ("cooling", "heat", "growth", "held")),
     (
         "data",
         Data,

@@ -230,15 +230,16 @@ def _captions(batch: Batch[Labels]) -> list[str]:
 
 
 def _models(runs: Sequence[Labelled]) -> list[Labelled]:
-    """The models by marginal inference that flows were fitted to."""
-    return [
-        (label, run)
+    """The models by marginal inference that flows were fitted to, the last of every data set."""
+    found = {
+        run.recipe.data.name: (label, run)
         for label, run in runs
         if run.recipe.model.kind == "vlvae"
         and run.recipe.model.inference == "marginal"
         and run.recipe.data.name in ASKED
         and not (run.recipe.model.flow or run.recipe.data.compositional)
-    ]
+    }
+    return list(found.values())
 
 
 def _test(run: Run, data: str | None, n: int) -> Batch[Labels]:

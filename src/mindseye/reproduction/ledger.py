@@ -58,9 +58,10 @@ def reproduce_ledger(
     for needed in {plan.recipes[row.family].data for row in plan.rows}:
         needed.open("train", folder=data)  # fail before it is begun
     work = _Work(plan, Path(folder), device, data, watch)
-    ready = [row for row in plan.rows if work.ready(row)]
-    work.train(ready)
-    work.train([row for row in plan.rows if row not in ready])
+    rest = list(plan.rows)
+    while ready := [row for row in rest if work.ready(row)]:
+        work.train(ready)
+        rest = [row for row in rest if row not in ready]
     for row in plan.rows:
         work.measure(row)
     return work.write()

@@ -114,7 +114,9 @@ def _chosen(ledger: Ledger, families: Sequence[str]) -> tuple[Entry, ...]:
                 f"`rows` has {family!r}; expected {listed(known)}.", did_you_mean(family, known)
             )
     wanted = set(families or known)
-    wanted |= {row.after for row in ledger.rows if row.family in wanted and row.after}
+    for row in reversed(ledger.rows):  # a row comes after the one that it begins with
+        if row.family in wanted and row.after:
+            wanted.add(row.after)
     return tuple(row for row in ledger.rows if row.family in wanted)
 
 

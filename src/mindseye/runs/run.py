@@ -352,6 +352,11 @@ def create(
         start: A run of the same model whose weights it begins with.
     """
     model = blank(recipe)  # a model that cannot be built fails before there is a folder
+    if recipe.training.held and not start:
+        raise UsageError(
+            f"{recipe.name} holds the batch statistics of a trained model, and none is named.",
+            "Name its run: --start RUN, or say held=false.",
+        )
     weights = None
     if start:
         weights = read_tensors(start.weights_file, shapes_of(started(model)))

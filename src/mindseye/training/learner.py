@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.utils import get_total_norm
 
 from mindseye.errors import UsageError
@@ -71,6 +72,8 @@ class Learner:
         """Take the steps up to `stop`, then wait for the device once."""
         begun = time.perf_counter()
         self.model.train()
+        if self.options.held:
+            _hold(self.model)
         with self.stream:
             self.engine.advance([self.plan.step(s, self.rollbacks) for s in range(self.step, stop)])
         self.step = stop
@@ -115,6 +118,13 @@ class Learner:
         self.engine.load(state, self.step)
         self.stream.load(state)
         self.forget()
+
+
+def _hold(model: nn.Module) -> None:
+    """Normalise by running statistics, which stay what they are."""
+    for module in model.modules():
+        if isinstance(module, _BatchNorm):
+            module.eval()
 
 
 class Stream:

@@ -144,6 +144,10 @@ class Training:
     growth: int = 0
     """Steps after which examples may have one part more, from 2 on; 0 for all sizes at once."""
 
+    held: bool = False
+    """Whether batches are normalised by the running statistics of the weights that are begun with:
+    those of a batch are noise, which blurs what is already known well."""
+
     log_every: int = 100
     """Steps between two records."""
 
