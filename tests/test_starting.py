@@ -56,6 +56,12 @@ def test_a_first_stage_that_is_not_there_is_named(tmp_path):
         runs_of([replace(SECOND, start="0123456789ab")], tmp_path)
 
 
+def test_statistics_of_no_model_cannot_be_held(tmp_path):
+    with pytest.raises(UsageError, match="statistics of a trained model, and none is named"):
+        create(get_recipe("two-objects/vlvae-sharp-tiny"), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_another_model_cannot_lend_its_weights(first, tmp_path):
     deep = get_recipe("mnist/iwae-2l-tiny").with_settings({"source": "digits"})
     with pytest.raises(DataError, match=r"weights\.safetensors"):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -63,6 +65,32 @@ def test_weight_decay_is_an_l2_penalty():
     options = Training(steps=800, learning_rate=0.05, schedule="cosine", weight_decay=0.25)
     taught(model, nearness, lambda _: torch.tensor([2.0]), options, [model.w])
     assert model.w.item() == pytest.approx(2 / 1.25, abs=1e-6)
+
+
+def test_statistics_that_are_held_stay_and_normalise_every_picture_by_itself():
+    seen = []
+
+    def watched(model, x, beta):
+        seen.append((model[:2](x).detach(), copy.deepcopy(model[:2]).eval()(x).detach()))
+        return noisy(model, x, beta)
+
+    model = network()
+    before = copy.deepcopy(model[1].state_dict())
+    taught(model, watched, batch, Training(steps=3, learning_rate=0.1, held=True))
+    after = model[1].state_dict()
+    for name in ("running_mean", "running_var", "num_batches_tracked"):
+        assert torch.equal(after[name], before[name])
+    assert not torch.equal(after["weight"], before["weight"])  # weights are learnt nonetheless
+    for trained, imagined in seen:
+        assert torch.equal(trained, imagined)
+    assert model[2].training  # the rest is as ever
+
+
+def test_statistics_that_are_not_held_follow_the_batches():
+    model = network()
+    before = copy.deepcopy(model[1].state_dict())
+    taught(model, noisy, batch, Training(steps=3, learning_rate=0.1))
+    assert not torch.equal(model[1].running_mean, before["running_mean"])
 
 
 def test_weight_decay_spares_the_parameters_that_were_not_handed_in():
