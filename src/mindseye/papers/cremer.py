@@ -245,32 +245,6 @@ for _name in ("two-objects", "two-objects-comp"):
             )
         )
 
-_BUILTIN = replace(DATA["two-objects"], side=64, replications=6)
-_PACKAGED = "inside the package: small pictures and networks, three minutes of one H200"
-
-recipe(
-    Recipe(
-        "two-objects/builtin",
-        f"Below the flows {_PACKAGED}.",
-        _BUILTIN,
-        Model("vlvae", "folded", latent=32, width=20, hidden=256),
-        ("vlvae",),
-        _weights("two-objects", "fast"),
-        replace(_FAST, steps=40_000),
-    )
-)
-recipe(
-    Recipe(
-        "two-objects/builtin-observer",
-        f"Who judges {_PACKAGED}.",
-        _BUILTIN,
-        Model("observer", OBSERVERS["two-objects"], width=16),
-        ("classify",),
-        {},
-        _OBSERVERS["fast"],
-    )
-)
-
 for _name in OBSERVERS:
     for _size, _about in _ABOUT.items():
         recipe(
