@@ -168,6 +168,13 @@ def test_who_judges_is_of_the_same_data_and_size(untrained, tmp_path):
     assert judge.vocabulary == wrong[0].recipe.data.vocabulary
 
 
+def test_a_row_is_judged_by_the_table_s_own_observer_and_not_by_the_package_s(untrained, tmp_path):
+    model = untrained("two-objects/vlvae-lean", tmp_path)
+    assert model.observer() == "two-objects-observer"
+    with pytest.raises(UsageError, match="there is no observer of two-objects beside"):
+        observer_of(model)
+
+
 # Limits
 
 

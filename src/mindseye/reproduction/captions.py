@@ -89,7 +89,7 @@ def captions_limits(
 def observer_of(run: Run) -> Observer:
     """The observer among the runs beside a run that judges its data."""
     wanted = JUDGES[run.recipe.data.name]
-    if found := run.observer(wanted):
+    if found := run.observer_beside(wanted):
         return load_observer(found)
     raise UsageError(
         f"there is no observer of {wanted} beside {run.path}.",

@@ -264,11 +264,14 @@ class Run:
         """
         own = self.recipe.data
         name = data or own.name
-        if built_in := _own_observer(name, own.side):
-            return built_in
+        return _own_observer(name, own.side) or self.observer_beside(name)
+
+    def observer_beside(self, data: str) -> Path | None:
+        """The first finished observer of such pictures of a data set in the same folder."""
+        own = self.recipe.data
         for other in list_runs(self.path.parent):
             made = other.recipe
-            same = (made.data.name, made.data.side) == (name, own.side)
+            same = (made.data.name, made.data.side) == (data, own.side)
             if made.model.kind == "observer" and other.finished and same and _alike(made.data, own):
                 return other.path
         return None
