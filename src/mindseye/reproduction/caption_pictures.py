@@ -107,7 +107,7 @@ def imagined(
                 "under every picture stands the caption that the same latent writes. The last "
                 "caption leaves words open."
             )
-            sheet = row_sheet(rows, title=TITLES[name], scale=1)
+            sheet = row_sheet(rows, title=TITLES[name])
             yield Picture(f"imagined-{name}", figure, caption, sheet)
 
 
@@ -199,7 +199,7 @@ def worlds(
         ("ours", _wide(drawn), [str(each) for each in said], None),
     ]
     caption = "Renders of CLEVR's own world, and ours of the same words."
-    yield Picture("worlds", "Two worlds", caption, row_sheet(rows, scale=1))
+    yield Picture("worlds", "Two worlds", caption, row_sheet(rows))
 
 
 def _telling(
