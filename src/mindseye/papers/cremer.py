@@ -227,8 +227,8 @@ for _name in [name for name in DATA if name != "celeba"]:
             )
 
 OBSERVERS = {"two-objects": "attentive", "celeba": "strong"}
-"""Who judges what: of two objects anywhere an attentive observer is as sure as a strong one after
-a quarter of the steps."""
+"""Who judges what: of two objects anywhere an attentive observer is sure after half of the steps
+that a strong one takes, and before long surer."""
 
 for _name in ("two-objects", "two-objects-comp"):
     for _size, _about in _ABOUT.items():
