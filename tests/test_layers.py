@@ -74,8 +74,9 @@ def targets(node: ast.AST, modules: set[str]) -> list[str]:
 
 
 def layer(module: str) -> str:
-    """The layer of a module: `mindseye.papers.recipe` is of `papers`."""
-    return module.partition(".")[2].partition(".")[0]
+    """The layer of a module: that of `mindseye.papers.recipe` is `papers`, of `__main__` `cli`."""
+    name = module.partition(".")[2].partition(".")[0]
+    return "cli" if name == "__main__" else name
 
 
 def depth(module: str) -> int:
