@@ -14,7 +14,7 @@ from mindseye.errors import UsageError
 from mindseye.evaluation import captions as measuring
 from mindseye.evaluation.captions import evaluate_captions
 from mindseye.labels import Labels
-from mindseye.papers import Recipe, get_recipe, get_table
+from mindseye.papers import TABLES, Recipe, get_recipe, get_table
 from mindseye.reproduction import caption_pictures, make_ledger_plan, reproduce_ledger
 from mindseye.reproduction.caption_pictures import ASKED, PRIVATE
 from mindseye.reproduction.captions import captions, captions_limits, observer_of
@@ -96,6 +96,14 @@ def entry(made, family: str) -> dict:
 def test_a_table_has_the_rows_that_its_rows_begin_with(made):
     families = [each["family"] for each in made[1]["entries"]]
     assert families == ["objects-observer", "objects", "objects-sharp", "objects-agg"]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_of_every_table_come_after_those_that_they_begin_with(name):
+    seen = set()
+    for row in get_table(name).rows:
+        assert not row.after or row.after in seen
+        seen.add(row.family)
 
 
 def test_an_observer_is_scored_by_the_words_it_sees_in_real_pictures(runs):

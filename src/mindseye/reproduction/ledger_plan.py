@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from mindseye.errors import UsageError, did_you_mean, listed
+from mindseye.errors import UsageError, listed
 from mindseye.papers import Recipe, get_recipe
 from mindseye.papers.ledgers import Entry, Ledger
-from mindseye.reproduction.plan import SIZES, checked
+from mindseye.reproduction.plan import SIZES, checked, chosen_rows
 
 __all__ = ["LedgerPlan", "make_ledger_plan"]
 
@@ -85,7 +85,7 @@ def make_ledger_plan(
         raise UsageError(
             f"`size={size!r}` is not one of {ledger.name}'s; expected {listed(ledger.sizes)}."
         )
-    chosen = _chosen(ledger, rows or (ledger.quick_rows if quick else ()))
+    chosen = chosen_rows(ledger.rows, rows or (ledger.quick_rows if quick else ()))
     changes = {**(ledger.quick_settings if quick else {}), **(settings or {})}
     return LedgerPlan(
         ledger,
@@ -103,21 +103,6 @@ def _asked(ledger: Ledger, size: str, quick: bool) -> Mapping[str, float]:
     if size == "tiny":
         return ledger.tiny_asked
     return ledger.quick_asked if quick else ledger.asked
-
-
-def _chosen(ledger: Ledger, families: Sequence[str]) -> tuple[Entry, ...]:
-    """The rows that were asked for; a row that begins with another's weights brings it along."""
-    known = [row.family for row in ledger.rows]
-    for family in families:
-        if family not in known:
-            raise UsageError(
-                f"`rows` has {family!r}; expected {listed(known)}.", did_you_mean(family, known)
-            )
-    wanted = set(families or known)
-    for row in reversed(ledger.rows):  # a row comes after the one that it begins with
-        if row.family in wanted and row.after:
-            wanted.add(row.after)
-    return tuple(row for row in ledger.rows if row.family in wanted)
 
 
 def _recipe(row: Entry, size: str, changes: Mapping[str, str], data: str | None) -> Recipe:

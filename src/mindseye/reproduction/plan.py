@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.evaluation import PROTOCOLS, Protocol
 from mindseye.papers import Recipe, Table, get_recipe
+from mindseye.papers.ledgers import Entry
 from mindseye.papers.tables import Row, Split
 
-__all__ = ["COLUMNS", "SIZES", "Plan", "checked", "make_plan"]
+__all__ = ["COLUMNS", "SIZES", "Plan", "checked", "chosen_rows", "make_plan"]
+
+R = TypeVar("R", Row, Entry)
 
 SIZES = {"paper": "", "fast": "fast", "lean": "lean", "tiny": "tiny"}
 """How recipes of a size are named: paper is the size without a name."""
@@ -100,7 +103,7 @@ def make_plan(
         data: The folder with MNIST.
     """
     checked(size, seeds, settings or {})
-    chosen = _rows(table, rows or (table.quick_rows if quick else ()))
+    chosen = chosen_rows(table.rows, rows or (table.quick_rows if quick else ()))
     changes = {
         "data.source": "mnist",
         **(table.quick_settings if quick else {}),
@@ -149,16 +152,24 @@ def checked(
             )
 
 
-def _rows(table: Table, families: Sequence[str]) -> tuple[Row, ...]:
-    known = [row.family for row in table.rows]
+def chosen_rows(rows: Sequence[R], families: Sequence[str]) -> tuple[R, ...]:
+    """The rows that were asked for, or all; a row brings along the one that it begins with.
+
+    Arguments:
+        rows: All of a table's, each after the one that it begins with.
+        families: Those that were asked for; all if empty.
+    """
+    known = [row.family for row in rows]
     for family in families:
         if family not in known:
             raise UsageError(
                 f"`rows` has {family!r}; expected {listed(known)}.", did_you_mean(family, known)
             )
     wanted = set(families or known)
-    wanted |= {row.after for row in table.rows if row.family in wanted and row.after}
-    return tuple(row for row in table.rows if row.family in wanted)
+    for row in reversed(rows):
+        if row.family in wanted and row.after:
+            wanted.add(row.after)
+    return tuple(row for row in rows if row.family in wanted)
 
 
 def _recipe(name: str, settings: Mapping[str, str], data: str | None) -> Recipe:
