@@ -59,8 +59,9 @@ SHARPER = {"fast": 0.05, "lean": 0.25, "tiny": 0.05}
 by the words that are right in reconstructions of validation pictures; a small picture has fewer
 pixels, so that each of them weighs more."""
 
-SHARPEST = {"": 0.1, "fast": 0.25, "lean": 1.0, "tiny": 0.25}
-"""The same weight where a model goes on: it knows the words, and not yet what things look like."""
+HEAVIER = 4
+"""How many times more pictures weigh where a model goes on: it knows the words, and not yet what
+things look like."""
 
 KEPT = {"fast": 6, "lean": 4}
 """Pictures of Two Objects for every caption: they are rendered once, kept and seen often."""
@@ -232,7 +233,7 @@ that a strong one takes, and before long surer."""
 
 for _name in ("two-objects", "two-objects-comp"):
     for _size, _about in _ABOUT.items():
-        _end = f"{'-' if _size else ''}{_size}"
+        _end, _before = f"{'-' if _size else ''}{_size}", _weights("two-objects", _size)
         recipe(
             Recipe(
                 f"{_name}/vlvae-sharp{_end}",
@@ -240,7 +241,7 @@ for _name in ("two-objects", "two-objects-comp"):
                 _data(_name, _size),
                 _MODELS[_size],
                 ("vlvae",),
-                {**WEIGHTS["two-objects"], "w_x": SHARPEST[_size]},
+                {**_before, "w_x": HEAVIER * _before["w_x"]},
                 _sharpening(SIZES[_size]),
             )
         )
