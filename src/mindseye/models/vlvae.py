@@ -30,6 +30,7 @@ from mindseye.labels import Labels
 from mindseye.models.vae import normal_prior
 from mindseye.networks.instance import InstanceDecoder, InstanceEncoder
 from mindseye.networks.recurrent import GRU, Word
+from mindseye.networks.things import ThingsDecoder
 
 __all__ = ["INFERENCE", "VLVAE", "CaptionEncoder", "words_of"]
 
@@ -55,7 +56,8 @@ class VLVAE(nn.Module):
         vocabulary: What a caption may say, place by place.
         shape: Channels, height and width of a picture.
         latent: D, the size of z.
-        networks: `residual`, or `folded` without layers at full resolution.
+        networks: `residual`, or `folded` without layers at full resolution; `residual-things` and
+            `things` read pictures in the same ways, and draw two things where they are.
         width: Channels of the image networks at their widest picture; 64 if 0.
         hidden: Width of the dense layers; 500 if 0.
         inference: What z is inferred from, one of `INFERENCE`.
@@ -84,7 +86,11 @@ class VLVAE(nn.Module):
         self.caption_encoder = CaptionEncoder(vocabulary, CODE) if joint else None
         self.shared_encoder = _Shared(CODE * (1 + joint), hidden, 2 * latent, layers=3)
         self.shared_decoder = _Shared(latent, hidden, CODE, layers=5)
-        self.image_decoder = InstanceDecoder(CODE, shape, width, fold)
+        self.image_decoder = (
+            ThingsDecoder(CODE, shape, width, hidden)
+            if networks in ("things", "residual-things")
+            else InstanceDecoder(CODE, shape, width, fold)
+        )
         self.caption_decoder = _CaptionDecoder(vocabulary)
 
     @property
@@ -260,7 +266,8 @@ def _words(vocabulary: Vocabulary, codes: Tensor) -> Tensor:
     return table.expand(len(codes), -1, -1).gather(-1, codes[..., None])[..., 0]
 
 
-_FOLDS = {"residual": 1, "folded": 2}
+_FOLDS = {"residual": 1, "folded": 2, "residual-things": 1, "things": 2}
+"""Side of the squares of pixels that networks read as one."""
 
 
 def _check(networks: str, inference: str) -> None:

@@ -7,13 +7,14 @@ out), `celeba-words` or `one-object`, and MODEL
 |------------------|---------------------------------------------------------------------------|
 | `vlvae`          | pictures and captions behind one latent, inferred from the picture        |
 | `vlvae-joint`    | the same, inferred from the picture and its caption                       |
-| `vlvae-sharp`    | a trained `vlvae` of Two Objects goes on, and pictures weigh more         |
+| `vlvae-things`   | a trained `vlvae` of Two Objects goes on, and draws two things            |
 | `vlvae-agg`      | flows fitted to the aggregate posteriors of a trained `vlvae`             |
 | `vlvae-true`     | a flow fitted to the true posterior of its captions                       |
 | `observer`       | who judges: of Two Objects it is told the relation                        |
 
-The two with flows begin with the weights of a `vlvae` run: `mindseye aggregate RUN` makes them.
-So does `vlvae-sharp`, by `mindseye train … --start RUN`.
+The two with flows begin with the weights of another run, of Two Objects a `vlvae-things` and else a
+`vlvae`: `mindseye aggregate RUN` makes them of either. `vlvae-things` begins with a `vlvae`, by
+`mindseye train … --start RUN`; only what draws begins anew.
 
 Sizes: none is the paper's, 400 000 steps of 20 pictures. `fast` is for one GPU and minutes: larger
 batches, fewer of them, and no layers at full resolution. `lean` is for a CPU and an hour, with
@@ -62,6 +63,9 @@ pixels, so that each of them weighs more."""
 HEAVIER = 4
 """How many times more pictures weigh where a model goes on: it knows the words, and not yet what
 things look like."""
+
+SHORTER = {"fast": 2}
+"""How many times fewer steps it then takes than before."""
 
 KEPT = {"fast": 6, "lean": 4}
 """Pictures of Two Objects for every caption: they are rendered once, kept and seen often."""
@@ -140,6 +144,10 @@ _MODELS = {
     "lean": Model("vlvae", "folded", latent=24, width=16, hidden=256),
     "tiny": Model("vlvae", "folded", latent=4, width=4, hidden=16),
 }
+_THINGS = {
+    size: replace(model, networks="things" if size else "residual-things")
+    for size, model in _MODELS.items()
+}
 FEW = 20
 """Fewer latents than these are learnt sooner, by narrower networks."""
 
@@ -175,16 +183,11 @@ def _data(name: str, size: str) -> Data:
     return replace(DATA[name], side=_SIDES.get(size, 0), replications=kept)
 
 
-def _sharpening(training: Training) -> Training:
-    """How a model goes on: half as long, half as fast, without the noise of batch statistics."""
-    return replace(
-        training,
-        steps=max(1, training.steps // 2),
-        learning_rate=training.learning_rate / 2,
-        warmup=min(100, training.warmup),
-        beta_warmup=0,
-        held=True,
-    )
+def _going_on(size: str) -> Training:
+    """How a model goes on: without the noise of batch statistics, and not from the prior again."""
+    training = SIZES[size]
+    steps = training.steps // SHORTER.get(size, 1)
+    return replace(training, steps=steps, beta_warmup=0, held=True)
 
 
 def _weights(name: str, size: str) -> Mapping[str, float]:
@@ -212,7 +215,8 @@ for _name in [name for name in DATA if name != "celeba"]:
                 )
             )
         for _method, (_objective, _what) in _TARGETS.items():
-            _training, _hidden = flows(_size, _model.latent)
+            _held = _THINGS[_size] if _own.name == "two-objects" else _model
+            _training, _hidden = flows(_size, _held.latent)
             if _objective == "true-posterior":  # it sees no pictures and is learnt sooner
                 _training = replace(_training, steps=max(1, 2 * _training.steps // 5))
             recipe(
@@ -220,7 +224,7 @@ for _name in [name for name in DATA if name != "celeba"]:
                     f"{_name}/{_method}{_end}",
                     f"{_what}, {_about}.",
                     _own,
-                    replace(_model, flow=6, flow_hidden=_hidden, reads="q_x"),
+                    replace(_held, flow=6, flow_hidden=_hidden, reads="q_x"),
                     (_objective,),
                     {},
                     _training,
@@ -236,13 +240,13 @@ for _name in ("two-objects", "two-objects-comp"):
         _end, _before = f"{'-' if _size else ''}{_size}", _weights("two-objects", _size)
         recipe(
             Recipe(
-                f"{_name}/vlvae-sharp{_end}",
-                f"A trained vlvae goes on with pictures that weigh more, {_about}.",
+                f"{_name}/vlvae-things{_end}",
+                f"A trained vlvae goes on, and draws two things where they are, {_about}.",
                 _data(_name, _size),
-                _MODELS[_size],
+                _THINGS[_size],
                 ("vlvae",),
                 {**_before, "w_x": HEAVIER * _before["w_x"]},
-                _sharpening(SIZES[_size]),
+                _going_on(_size),
             )
         )
 

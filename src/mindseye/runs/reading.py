@@ -19,8 +19,8 @@ from mindseye.randomness import integers, keys
 
 __all__ = ["Readings"]
 
-KEPT = {"cuda": 2**18, "cpu": 2**14}
-"""Pictures that are read, by where the model is."""
+KEPT = {"cuda": 2**18, "cpu": 2**17}
+"""Pictures that are read, by where the model is: of 2**14, flows know each by heart."""
 
 WHOLES = {"cuda": 2**18, "cpu": 2**16}
 """Wholes that are read; more of them, since of each one draw of z is kept."""
@@ -41,7 +41,7 @@ class Readings:
     def __init__(self, model: Flowing | FlowingParts, dataset: Dataset, seed: int, few: int):
         device = model.device
         most = WHOLES if isinstance(model, FlowingParts) else KEPT
-        count = min(most[device.type], max(AT_ONCE, few))
+        count = min(most[device.type], dataset.count, max(AT_ONCE, few))
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(seed)
             parts = [_read(model, dataset.examples(i)) for i in _pieces(count, device)]
