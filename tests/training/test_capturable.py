@@ -1,13 +1,15 @@
 """Steps can be captured as CUDA graphs, known without a GPU: they are taken on the device meta.
 
 Tensors there have shapes and no numbers. Whatever would wait for numbers cannot be done, nor can
-what mixes tensors of two devices, such as one that was forgotten on the CPU.
+what mixes tensors of two devices, such as one that was forgotten on the CPU. A step is taken twice:
+the second time no number may come from the host, which a graph that is being captured refuses.
 """
 
 from __future__ import annotations
 
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
 from mindseye.objectives import Bound
 from mindseye.papers import get_recipe
@@ -29,6 +31,7 @@ NAMES = (
     "two-objects/observer",
     "two-objects/vlvae",
     "two-objects/vlvae-joint",
+    "two-objects/vlvae-things",
     "two-objects/vlvae-agg",
     "two-objects/vlvae-true",
     "one-object/vlvae",
@@ -55,6 +58,20 @@ def _numberless(monkeypatch):
     monkeypatch.setattr(torch, "autocast", autocast)
 
 
+class NothingSent(TorchFunctionMode):
+    """Let no tensor be made of numbers of the host on another device."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        found = func(*args, **(kwargs or {}))
+        if func in SENDING and isinstance(found, torch.Tensor) and found.device.type != "cpu":
+            here = not isinstance(args[0], torch.Tensor) or args[0].device.type == "cpu"
+            assert not here, f"{func.__name__} sends numbers to {found.device}"
+        return found
+
+
+SENDING = {torch.tensor, torch.as_tensor, torch.Tensor.to, torch.Tensor.type_as}
+
+
 def take(recipe, bounds):
     """Gradients of every bound, on a batch drawn by a number that is on the device."""
     model = recipe.build().to("meta").train()
@@ -63,9 +80,13 @@ def take(recipe, bounds):
     plan = Plan(bounds, batches(recipe, dataset), recipe.training)
     number = torch.zeros((), dtype=torch.int64, device="meta")
     learnt = [p for p in model.parameters() if p.requires_grad]
+    beta = torch.ones((), device="meta")
     for bound in bounds:
-        found = bound(model, plan.drawn(number, 0, 1), torch.ones((), device="meta"))
-        yield torch.autograd.grad(-found.value.mean(), learnt, allow_unused=True)
+        bound(model, plan.drawn(number, 0, 1), beta)  # what is kept from then on may be sent now
+        with NothingSent():
+            found = bound(model, plan.drawn(number, 0, 1), beta)
+            gradients = torch.autograd.grad(-found.value.mean(), learnt, allow_unused=True)
+        yield gradients
 
 
 def tiny(name):
@@ -109,3 +130,14 @@ def test_a_number_that_was_forgotten_on_the_cpu_is_found():
 
     with pytest.raises(RuntimeError, match="device"):
         list(take(recipe, [forgetful]))
+
+
+def test_a_number_that_is_sent_in_every_step_is_found():
+    recipe = tiny("mnist/vae")
+
+    def sending(model, batch, beta):
+        bound = recipe.bounds[0](model, batch, beta)
+        return Bound(bound.value * torch.tensor([2.0], device="meta"), bound.terms)
+
+    with pytest.raises(AssertionError, match="sends numbers"):
+        list(take(recipe, [sending]))

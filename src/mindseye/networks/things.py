@@ -121,7 +121,7 @@ class ThingsDecoder(nn.Module):
     def _window(self, centre: Tensor) -> tuple[Tensor, Tensor]:
         """The places around centres `(B, K, 1, 2)`: where they are, and their numbers."""
         rows, columns = self.side
-        last = torch.tensor([columns - 1, rows - 1], device=centre.device)
+        last = _grid(columns, rows, centre.device)[-1]
         across = _grid(-(-columns // 2), -(-rows // 2), centre.device)
         first = ((centre + 1) / 2 * last - across[-1] / 2).round().long()
         places = torch.minimum(first.clamp(min=0), last - across[-1]) + across
