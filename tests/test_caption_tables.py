@@ -95,7 +95,7 @@ def entry(made, family: str) -> dict:
 
 def test_a_table_has_the_rows_that_its_rows_begin_with(made):
     families = [each["family"] for each in made[1]["entries"]]
-    assert families == ["objects-observer", "objects", "objects-things", "objects-agg"]
+    assert families == ["objects-observer", "objects", "objects-agg"]
 
 
 @pytest.mark.parametrize("name", TABLES)

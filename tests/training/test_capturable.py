@@ -31,7 +31,6 @@ NAMES = (
     "two-objects/observer",
     "two-objects/vlvae",
     "two-objects/vlvae-joint",
-    "two-objects/vlvae-things",
     "two-objects/vlvae-agg",
     "two-objects/vlvae-true",
     "one-object/vlvae",

@@ -56,8 +56,8 @@ class VLVAE(nn.Module):
         vocabulary: What a caption may say, place by place.
         shape: Channels, height and width of a picture.
         latent: D, the size of z.
-        networks: `residual`, or `folded` without layers at full resolution; `residual-things` and
-            `things` read pictures in the same ways, and draw two things where they are.
+        networks: `residual`, or `folded` without layers at full resolution; `things` read pictures
+            as those, and draw two things where they are.
         width: Channels of the image networks at their widest picture; 64 if 0.
         hidden: Width of the dense layers; 500 if 0.
         inference: What z is inferred from, one of `INFERENCE`.
@@ -88,7 +88,7 @@ class VLVAE(nn.Module):
         self.shared_decoder = _Shared(latent, hidden, CODE, layers=5)
         self.image_decoder = (
             ThingsDecoder(CODE, shape, width, hidden)
-            if networks in ("things", "residual-things")
+            if networks == "things"
             else InstanceDecoder(CODE, shape, width, fold)
         )
         self.caption_decoder = _CaptionDecoder(vocabulary)
@@ -266,7 +266,7 @@ def _words(vocabulary: Vocabulary, codes: Tensor) -> Tensor:
     return table.expand(len(codes), -1, -1).gather(-1, codes[..., None])[..., 0]
 
 
-_FOLDS = {"residual": 1, "folded": 2, "residual-things": 1, "things": 2}
+_FOLDS = {"residual": 1, "folded": 2, "things": 2}
 """Side of the squares of pixels that networks read as one."""
 
 

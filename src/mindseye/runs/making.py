@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from mindseye.data import Batch, Dataset
 from mindseye.data.wholes import Wholes
@@ -29,7 +29,7 @@ from mindseye.models import (
 from mindseye.papers import Recipe
 from mindseye.papers.refitting import refitted
 from mindseye.runs.reading import Readings
-from mindseye.tensors import check_shapes, read_tensors
+from mindseye.tensors import read_tensors
 from mindseye.training import Checkpoints, Growth, Record, train
 
 __all__ = [
@@ -41,12 +41,8 @@ __all__ = [
     "fresh",
     "shapes_of",
     "started",
-    "taken",
     "trained",
 ]
-
-DRAWS = "image_decoder."
-"""Where the names of those weights of a vlvae begin that draw."""
 
 
 def blank(recipe: Recipe) -> nn.Module:
@@ -75,16 +71,15 @@ def fresh(
     with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU, on any device
         torch.default_generator.manual_seed(recipe.training.seed)
         model = _built(recipe, device)
-    anew = True
     if recipe.start and folder:
-        weights = taken(folder / "start.safetensors", model)
-        anew = bool(started(model).load_state_dict(weights, strict=False).missing_keys)
-    if isinstance(model, FlowingParts):
-        parts: Any = dataset.examples(torch.arange(256, device=device)).y
-        model.prepare(parts)
-    elif anew and isinstance(model, VLVAE):
+        inner = started(model)
+        inner.load_state_dict(read_tensors(folder / "start.safetensors", shapes_of(inner)))
+        if isinstance(model, FlowingParts):
+            parts: Any = dataset.examples(torch.arange(256, device=device)).y
+            model.prepare(parts)
+    elif isinstance(model, VLVAE):
         model.prepare(dataset.examples(torch.arange(256, device=device)).x.mean(0))
-    elif anew and isinstance(model, VAE | DeepVAE | LadderVAE | Draw | CaptionedVAE):
+    elif isinstance(model, VAE | DeepVAE | LadderVAE | Draw | CaptionedVAE):
         some = dataset.examples(torch.arange(model.likelihood.examples, device=device)).x
         model.prepare(dataset.mean(), some)
     return model
@@ -170,25 +165,6 @@ def decayed(model: nn.Module) -> Collection[nn.Parameter]:
 def shapes_of(model: nn.Module) -> dict[str, torch.Size]:
     """What the weights of a model must look like."""
     return {name: tensor.shape for name, tensor in model.state_dict().items()}
-
-
-def taken(path: Path, model: nn.Module) -> dict[str, Tensor]:
-    """The weights of another run that a model begins with.
-
-    They are all of its own, or those of the model that is held still. Where both are vlvaes that
-    draw by other networks, those that draw are left out.
-    """
-    weights, own = read_tensors(path), shapes_of(started(model))
-    if isinstance(model, VLVAE) and _drawing(weights) != _drawing(own):
-        weights = {name: each for name, each in weights.items() if not name.startswith(DRAWS)}
-        own = {name: shape for name, shape in own.items() if not name.startswith(DRAWS)}
-    check_shapes({name: each.shape for name, each in weights.items()}, own, path)
-    return weights
-
-
-def _drawing(names: Iterable[str]) -> set[str]:
-    """The names of the weights that draw."""
-    return {name for name in names if name.startswith(DRAWS)}
 
 
 def started(model: nn.Module) -> nn.Module:

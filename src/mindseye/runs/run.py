@@ -59,7 +59,7 @@ from mindseye.painting import Painter
 from mindseye.papers import Recipe
 from mindseye.pictures import save_picture
 from mindseye.provenance import provenance
-from mindseye.runs.making import blank, data_of, fresh, shapes_of, taken, trained
+from mindseye.runs.making import blank, data_of, fresh, shapes_of, started, trained
 from mindseye.sheets import row_sheet
 from mindseye.tensors import read_tensors, write_tensors
 from mindseye.training import Checkpoints, Log, Record, read_log
@@ -362,7 +362,7 @@ def create(
         )
     weights = None
     if start:
-        weights = taken(start.weights_file, model)
+        weights = read_tensors(start.weights_file, shapes_of(started(model)))
         recipe = replace(recipe, start=start.recipe.digest)
     root = Path(root)
     with explained(root):
