@@ -30,7 +30,6 @@ from mindseye.labels import Labels
 from mindseye.models.vae import normal_prior
 from mindseye.networks.instance import InstanceDecoder, InstanceEncoder
 from mindseye.networks.recurrent import GRU, Word
-from mindseye.networks.things import ThingsDecoder
 
 __all__ = ["INFERENCE", "VLVAE", "CaptionEncoder", "words_of"]
 
@@ -56,8 +55,7 @@ class VLVAE(nn.Module):
         vocabulary: What a caption may say, place by place.
         shape: Channels, height and width of a picture.
         latent: D, the size of z.
-        networks: `residual`, or `folded` without layers at full resolution; `things` read pictures
-            as those, and draw two things where they are.
+        networks: `residual`, or `folded` without layers at full resolution.
         width: Channels of the image networks at their widest picture; 64 if 0.
         hidden: Width of the dense layers; 500 if 0.
         inference: What z is inferred from, one of `INFERENCE`.
@@ -86,11 +84,7 @@ class VLVAE(nn.Module):
         self.caption_encoder = CaptionEncoder(vocabulary, CODE) if joint else None
         self.shared_encoder = _Shared(CODE * (1 + joint), hidden, 2 * latent, layers=3)
         self.shared_decoder = _Shared(latent, hidden, CODE, layers=5)
-        self.image_decoder = (
-            ThingsDecoder(CODE, shape, width, hidden)
-            if networks == "things"
-            else InstanceDecoder(CODE, shape, width, fold)
-        )
+        self.image_decoder = InstanceDecoder(CODE, shape, width, fold)
         self.caption_decoder = _CaptionDecoder(vocabulary)
 
     @property
@@ -266,8 +260,7 @@ def _words(vocabulary: Vocabulary, codes: Tensor) -> Tensor:
     return table.expand(len(codes), -1, -1).gather(-1, codes[..., None])[..., 0]
 
 
-_FOLDS = {"residual": 1, "folded": 2, "things": 2}
-"""Side of the squares of pixels that networks read as one."""
+_FOLDS = {"residual": 1, "folded": 2}
 
 
 def _check(networks: str, inference: str) -> None:

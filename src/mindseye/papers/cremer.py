@@ -16,7 +16,7 @@ them of any.
 
 Sizes: none is the paper's, 400 000 steps of 20 pictures. `fast` is for one GPU and minutes: larger
 batches, fewer of them, and no layers at full resolution. `lean` is for a CPU and an hour, with
-pictures of 48 pixels and a decoder that draws two things where two things are; `tiny` is for tests.
+pictures of 48 pixels; `tiny` is for tests.
 
 Settings that the paper leaves out are those of the authors' code: the weights of the likelihoods
 (0.02 and 200 for Two Objects, 0.1 and 100 for CelebA), the path derivative, 500 hidden units.
@@ -135,10 +135,6 @@ _MODELS = {
     "lean": Model("vlvae", "folded", latent=24, width=16, hidden=256),
     "tiny": Model("vlvae", "folded", latent=4, width=4, hidden=16),
 }
-THINGS = {
-    f"{name}-{size}" for name in ("two-objects", "two-objects-comp") for size in ("lean", "tiny")
-}
-"""Where two things are drawn and not a whole: that is learnt sooner, and ends less sharp."""
 
 FEW = 20
 """Fewer latents than these are learnt sooner, by narrower networks."""
@@ -178,9 +174,7 @@ def _data(name: str, size: str) -> Data:
 def _model(name: str, size: str) -> Model:
     """Who draws a data set at the size; where one thing is one point, two latents are all."""
     made = _MODELS[size]
-    if name == "one-object":
-        return replace(made, latent=2)
-    return replace(made, networks="things") if f"{name}-{size}" in THINGS else made
+    return replace(made, latent=2) if name == "one-object" else made
 
 
 def _weights(name: str, size: str) -> Mapping[str, float]:

@@ -44,7 +44,7 @@ class Model:
     """joint (words), vlvae, draw or captioned (captions), comp (parts), graph, vae, deep, semi …"""
 
     networks: str = "paper"
-    """paper, slim …; residual, folded or things of a vlvae; align, noalign or alone of draw …"""
+    """paper, slim, dense …; residual or folded of a vlvae; align, noalign or alone of draw …"""
 
     latent: int = 10
     """Size of the latent."""
