@@ -1,6 +1,7 @@
 """How many words hold in pictures, and what a report of a model of captions says."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 from torch.distributions import kl_divergence
 from torch.testing import assert_close
 
-from mindseye.data import averages
+from mindseye.data import Batch, averages
 from mindseye.data.celeba import SENTENCE as FACE
 from mindseye.data.celeba import VOCABULARY as ATTRIBUTES
 from mindseye.data.scenes import SENTENCE
@@ -18,8 +19,9 @@ from mindseye.evaluation import captions as measuring
 from mindseye.evaluation.captions import LABELS, caption_report, evaluate_captions
 from mindseye.labels import Labels, encode
 from mindseye.metrics.captions import AT_ONCE, words_right
-from mindseye.models import Flowing, Observer
+from mindseye.models import VLVAE, Flowing, Observer
 from mindseye.papers import get_recipe
+from mindseye.randomness import keys
 from mindseye.runs import Run, create, find
 
 NINE = "large red rubber cube left small blue metal sphere"
@@ -207,6 +209,7 @@ def observer(base) -> Observer:
 def test_a_model_without_flows_says_nothing_of_captions(base, observer):
     report = evaluate_captions(base, observer=observer, pictures=8)
     flows = {"correctness", "by way of words", "log p(x|y)", "log q(z|y)"}
+    flows |= {"log r(z), by way of words"}
     parts = {"KL(q(z|x), q(z))", "KL(q(z), p)"}
     assert set(report.values) == set(LABELS) - flows - parts
 
@@ -239,6 +242,37 @@ def test_a_prior_that_was_not_fitted_is_the_prior(true, base, observer):
     log_q = report.values["log r(z)"].mean + report.values["KL(q(z|x), p)"].mean
     expected = report.values["log p(x|z)"].mean + report.values["log r(z)"].mean - log_q
     assert report.values["log p(x)"].mean == pytest.approx(expected, abs=1e-2)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("written", [1, 2, 100])
+def test_by_way_of_words_the_density_is_at_most_the_mean_over_all_captions(
+    aggregate, written, monkeypatch
+):
+    monkeypatch.setattr(measuring, "WRITTEN", written)
+    model, batch = aggregate.model(), aggregate.recipe.data.open("test").examples(torch.arange(12))
+    torch.manual_seed(0)
+    for weight in model.words_flow.parameters():
+        torch.nn.init.normal_(weight, 0, 0.2)
+    z = model.prior.sample(torch.Size([12]))
+    found = measuring._Measured(model, batch, keys(0, torch.arange(12)))._by_way_of_words(model, z)
+    codes = torch.cartesian_prod(*map(torch.arange, model.vocabulary.sizes))
+    each = [model.q_y(Labels.full(code[None])).log_prob(z) for code in codes]
+    expected = torch.stack(each).logsumexp(0) - math.log(len(codes))
+    assert (found <= expected + 1e-5).all()
+    if written == 100:
+        assert_close(found, expected)
+    assert (found >= model.q_y(batch.y).log_prob(z) - math.log(len(codes)) - 1e-5).all()
+
+
+@torch.no_grad()
+def test_captions_of_words_in_any_order_are_no_prior():
+    base = VLVAE(FACE, (3, 16, 16), 4, "folded", width=4, hidden=16)
+    model = Flowing(base, FACE, 2, 8).eval()
+    batch = Batch(torch.rand(5, 3, 16, 16), Labels.full(torch.zeros(5, 9, dtype=torch.long)))
+    found = dict(measuring._Measured(model, batch, keys(0, torch.arange(5))).values(None))
+    assert "log q(z|y)" in found
+    assert "log r(z), by way of words" not in found
 
 
 def test_flows_that_were_not_trained_say_what_the_prior_says(base):
