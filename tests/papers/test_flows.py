@@ -87,6 +87,29 @@ def test_few_latents_are_learnt_sooner_on_a_gpu():
     assert flows("lean", 10) == flows("lean", 50)
 
 
+def test_few_pictures_are_seen_a_hundred_times_and_no_more():
+    training, width = flows("fast", 50, 28_155)
+    assert training.steps * training.batch_size == pytest.approx(100 * 28_155, rel=1e-3)
+    assert width < flows("fast", 50)[1]
+    assert flows("fast", 50, 2**40) == flows("fast", 50)
+    assert flows("fast", 50, 1)[0].steps == 1
+    assert flows("", 50, 28_155) == flows("", 50)
+    assert flows("lean", 50, 90_000)[0] == flows("lean", 50)[0]  # so short that it sees few of them
+
+
+def test_flows_that_see_no_pictures_may_be_fitted_as_long_as_ever():
+    recipe = get_recipe("celeba-words/vlvae-fast")
+    words, pictures = (
+        flowing(recipe, goal, pictures=2000) for goal in ("true-posterior", "aggregate")
+    )
+    assert words.training.steps == flows("fast", 50)[0].steps > pictures.training.steps
+
+
+def test_the_recipe_of_faces_knows_how_few_there_are():
+    ours = flowing(get_recipe("celeba-words/vlvae-fast"), pictures=28_155)
+    assert ours.training == get_recipe("celeba-words/vlvae-agg-fast").training
+
+
 def test_what_is_made_of_a_vlvae_is_what_the_paper_has():
     ours, theirs = (
         flowing(get_recipe("one-object/vlvae-lean")),

@@ -58,7 +58,7 @@ def aggregate(
     objective = "aggregate" if target is Target.aggregate else "true-posterior"
     train_beside(
         run,
-        lambda recipe: flowing(recipe, objective, couplings, hidden),
+        lambda recipe, pictures: flowing(recipe, objective, couplings, hidden, pictures),
         settings=set_,
         seed=seed,
         runs=runs,

@@ -18,7 +18,7 @@ __all__ = ["train_beside"]
 
 def train_beside(
     run: str,
-    beside: Callable[[Recipe], Recipe],
+    beside: Callable[[Recipe, int | None], Recipe],
     *,
     settings: Sequence[str] | None,
     seed: int | None,
@@ -33,7 +33,8 @@ def train_beside(
 
     Arguments:
         run: The run: a folder, name or number.
-        beside: From its recipe to that of what stands beside its model.
+        beside: From its recipe, and how many training pictures there are if that is known yet, to
+            the recipe of what stands beside its model.
         settings: Fields of that recipe to change, each as NAME=VALUE.
         seed: Of weights, data and noise; that of the run if not given.
         runs: The folder of runs.
@@ -48,13 +49,14 @@ def train_beside(
     found = find(run, runs)
     if not found.finished:
         raise UsageError(f"{found.path} is not finished.", f"mindseye resume {found.path}")
-    recipe = beside(found.recipe)
+    beside(found.recipe, None)  # what cannot be is said before data are looked for
+    resolved = found.recipe.data.resolved(data)
+    pictures = resolved.open("train", folder=data).count  # fail before a folder is made
+    recipe = beside(replace(found.recipe, data=resolved), pictures)
     recipe = recipe.with_settings(dict(setting(text) for text in settings or []))
     if seed is not None:
         recipe = recipe.with_settings({"training.seed": str(seed)})
     where = chosen_device(device)
-    recipe = replace(recipe, data=recipe.data.resolved(data))
-    recipe.data.open("train", folder=data)  # fail before a folder is made
     made = create(recipe, runs, start=found)
     records = made.train(where, data, compiled=compiled)
     follow(made, records, tensorboard=tensorboard, as_json=as_json)

@@ -42,7 +42,7 @@ def sharpen(
 
     train_beside(
         run,
-        lambda recipe: sharpening(recipe, width),
+        lambda recipe, pictures: sharpening(recipe, width),
         settings=set_,
         seed=seed,
         runs=runs,

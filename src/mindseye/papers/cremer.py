@@ -139,6 +139,14 @@ _MODELS = {
 FEW = 20
 """Fewer latents than these are learnt sooner, by narrower networks."""
 
+MANY, SEEN = 100_000, 100
+"""Of fewer pictures than these, flows that are wide or see each more often than so know every one
+by heart: of 28 155 faces seen 580 times each, E log q(z|y) was 212 nats lower where pictures were
+new."""
+
+PICTURES = {"celeba-words": 28_155}
+"""Training pictures of data that are few."""
+
 _HIDDEN = {"": 256, "fast": 1024, "lean": 256, "tiny": 16}
 _SIDES = {"lean": 48, "tiny": 16}
 
@@ -158,11 +166,21 @@ _TARGETS = {
 }
 
 
-def flows(size: str, latent: int) -> tuple[Training, int]:
-    """How flows of so many latents are trained, and how wide their networks are."""
+def flows(size: str, latent: int, pictures: int | None = None) -> tuple[Training, int]:
+    """How flows of so many latents are trained, and how wide their networks are.
+
+    Arguments:
+        size: One of `SIZES`.
+        latent: D.
+        pictures: Of how many the posteriors are read; None for as many as one likes.
+    """
+    training, width = _FLOWS[size], _HIDDEN[size]
     if size == "fast" and latent < FEW:
-        return replace(_FLOWS[size], steps=8000), 256
-    return _FLOWS[size], _HIDDEN[size]
+        training, width = replace(training, steps=8000), 256
+    if not size or pictures is None or pictures >= MANY:
+        return training, width
+    enough = max(1, SEEN * pictures // training.batch_size)
+    return replace(training, steps=min(enough, training.steps)), min(width, 256)
 
 
 def _data(name: str, size: str) -> Data:
@@ -200,7 +218,8 @@ for _name in [name for name in DATA if name != "celeba"]:
                 )
             )
         for _method, (_objective, _what) in _TARGETS.items():
-            _training, _hidden = flows(_size, _of.latent)
+            _few = PICTURES.get(_name) if _objective == "aggregate" else None
+            _training, _hidden = flows(_size, _of.latent, _few)
             if _objective == "true-posterior":  # it sees no pictures and is learnt sooner
                 _training = replace(_training, steps=_training.steps // 3)
             recipe(

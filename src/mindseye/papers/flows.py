@@ -16,7 +16,11 @@ ALIKE = {"aggregate": ("aggregate-parts",)}
 
 
 def flowing(
-    recipe: Recipe, objective: str = "aggregate", couplings: int = 6, hidden: int = 0
+    recipe: Recipe,
+    objective: str = "aggregate",
+    couplings: int = 6,
+    hidden: int = 0,
+    pictures: int | None = None,
 ) -> Recipe:
     """The recipe of flows beside the model of another recipe.
 
@@ -32,6 +36,8 @@ def flowing(
         objective: aggregate or true-posterior.
         couplings: Of each flow.
         hidden: Width of their networks; 0 for that of the size.
+        pictures: How many there are to fit to, where they may be few; they are seen less often
+            then, by narrower networks.
     """
     fitting = [each for each in _objectives(objective) if recipe.model.kind in each.trains]
     if recipe.model.flow:
@@ -43,7 +49,8 @@ def flowing(
     if couplings < 1:
         raise UsageError(f"`couplings={couplings}` is too few; expected 1 or more.")
     size = next((s for s in SIZES if s and recipe.name.endswith(f"-{s}")), "fast")
-    training, width = flows(size, recipe.model.latent)
+    seen = None if objective == "true-posterior" else pictures
+    training, width = flows(size, recipe.model.latent, seen)
     reads = " ".join(sorted(recipe.fits))
     return replace(
         recipe,
