@@ -102,7 +102,7 @@ SIZES = {"": _PAPER, "fast": _FAST, "lean": _LEAN, "tiny": _TINY}
 _FLOWS = {
     "": replace(_PAPER, steps=100_000, beta_warmup=0, batch_size=64),
     "fast": replace(
-        _FAST, steps=48_000, batch_size=1024, beta_warmup=0, precision="float32", clip=100.0
+        _FAST, steps=32_000, batch_size=1024, beta_warmup=0, precision="float32", clip=100.0
     ),
     "lean": replace(_LEAN, steps=8000, batch_size=256, beta_warmup=0, clip=100.0),
     "tiny": replace(_TINY, log_every=12),  # one record: of so few the rest is noise
