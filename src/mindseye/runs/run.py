@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -31,12 +31,10 @@ from mindseye.captions import Sentence
 from mindseye.composing import Composer
 from mindseye.data import Batch, Data
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
-from mindseye.figures import imagined_sheet, words
 from mindseye.files import explained, read_json, write_json
 from mindseye.generating import Truth
-from mindseye.graphsheets import plane_sheet
-from mindseye.imagine import Mind, Query
-from mindseye.labels import Labels, decode
+from mindseye.imagine import Mind
+from mindseye.labels import Labels
 from mindseye.linking import Linker
 from mindseye.models import (
     VAE,
@@ -60,13 +58,9 @@ from mindseye.papers import Recipe
 from mindseye.pictures import save_picture
 from mindseye.provenance import provenance
 from mindseye.runs.making import blank, data_of, fresh, shapes_of, started, trained
-from mindseye.sheets import row_sheet
+from mindseye.runs.samples import samples_sheet
 from mindseye.tensors import read_tensors, write_tensors
 from mindseye.training import Checkpoints, Log, Record, read_log
-from mindseye.wholesheets import growing_sheet
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 __all__ = [
     "BUILTIN",
@@ -137,7 +131,8 @@ class Run:
         if not self.finished:
             write_json(self.path / "provenance.json", provenance(device))
         write_tensors(self.path / "weights.safetensors", model.state_dict())
-        self._draw_samples(data)
+        if sheet := samples_sheet(self, data):
+            save_picture(self.path / "samples.png", sheet)
 
     @property
     def provenance(self) -> dict[str, str]:
@@ -213,7 +208,7 @@ class Run:
             name=self.name,
             fits=self.recipe.fits,
             observer=(lambda: load_observer(judge)) if judge else None,
-            fills=not self._free_words,
+            fills=not self.free_words,
         )
 
     def composer(self, *, outline: bool = False) -> Composer:
@@ -277,31 +272,10 @@ class Run:
         return None
 
     @property
-    def _free_words(self) -> bool:
+    def free_words(self) -> bool:
         """Whether a caption is words on any places, so that those left open cannot be filled in."""
         words = self.recipe.data.vocabulary
         return isinstance(words, Sentence) and words.unordered
-
-    def _draw_samples(self, data: str | None) -> None:
-        """A sheet of what the finished model imagines when nothing is said, of wholes or nodes."""
-        if self._free_words and self.recipe.model.kind in ("draw", "captioned"):
-            sheet = self._told_samples(data)
-        elif "q_y" in self.recipe.fits:
-            sheet = imagined_sheet(self.mind().imagined("", n=32))
-        elif self.recipe.model.kind == "comp":
-            sheet = growing_sheet(self.composer(), self.recipe.data.wholes("test"))
-        elif self.recipe.model.kind == "graph":
-            sheet = plane_sheet(self.linker(data), straight=True)
-        else:
-            return
-        save_picture(self.path / "samples.png", sheet)
-
-    def _told_samples(self, data: str | None) -> Image:
-        """A row of what is imagined of each of a few captions, where none can be made up."""
-        mind, dataset = self.mind(), self.recipe.data.open("validation", folder=data)
-        said = decode(mind.vocabulary, dataset.examples(torch.arange(min(8, dataset.count))).y)
-        shown = mind.answer([Query(concept, 8) for concept in said])
-        return row_sheet([(words(i.concept), i.means.numpy(), None, None) for i in shown])
 
     def examples(self, count: int, data: str | None = None) -> Batch[Labels]:
         """The first training pictures, with what they show; `data` is a folder with the data."""
