@@ -33,7 +33,7 @@ def test_pictures_made_again_and_of_the_prior_are_drawn_where_no_flow_knows_word
     assert (run.path / "samples.png").stat().st_size > 500
     seen = []
     monkeypatch.setattr(samples, "row_sheet", lambda rows: seen.extend(rows))
-    samples.samples_sheet(run)
+    samples.samples_sheet(run, run.recipe)
     again, prior = seen
     batch = run.recipe.data.open("validation").examples(torch.arange(8))
     mind = run.mind()
@@ -50,4 +50,4 @@ def test_pictures_made_again_and_of_the_prior_are_drawn_where_no_flow_knows_word
 def test_an_observer_draws_nothing(tmp_path):
     run = trained("two-objects/observer-tiny", tmp_path)
     assert not (run.path / "samples.png").exists()
-    assert samples.samples_sheet(run) is None
+    assert samples.samples_sheet(run, run.recipe) is None

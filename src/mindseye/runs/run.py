@@ -131,7 +131,7 @@ class Run:
         if not self.finished:
             write_json(self.path / "provenance.json", provenance(device))
         write_tensors(self.path / "weights.safetensors", model.state_dict())
-        if sheet := samples_sheet(self, data):
+        if sheet := samples_sheet(self, self.recipe, data):
             save_picture(self.path / "samples.png", sheet)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor
@@ -18,8 +18,10 @@ from mindseye.wholesheets import growing_sheet
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from mindseye.composing import Composer
     from mindseye.data import Batch
-    from mindseye.runs.run import Run
+    from mindseye.linking import Linker
+    from mindseye.papers import Recipe
 
 __all__ = ["samples_sheet"]
 
@@ -27,20 +29,41 @@ ASKED = 8
 """Pictures or captions that a model is shown."""
 
 
-def samples_sheet(run: Run, data: str | None = None) -> Image | None:
+class Finished(Protocol):
+    """A run whose model can be opened, by what draws with it."""
+
+    @property
+    def free_words(self) -> bool:
+        """Whether a caption is words on any places."""
+        ...
+
+    def mind(self) -> Mind:
+        """The model, to imagine with."""
+        ...
+
+    def composer(self) -> Composer:
+        """The model of parts, to put wholes together with."""
+        ...
+
+    def linker(self, data: str | None = None) -> Linker:
+        """The model of a graph, to link nodes with."""
+        ...
+
+
+def samples_sheet(run: Finished, made: Recipe, data: str | None = None) -> Image | None:
     """A sheet of what a finished model imagines, of wholes or nodes; None if it draws nothing.
 
     Arguments:
         run: The run.
+        made: Its recipe.
         data: A folder with the data.
     """
-    made = run.recipe
     if run.free_words and made.model.kind in ("draw", "captioned"):
-        return _told(run.mind(), _examples(run, data))
+        return _told(run.mind(), _examples(made, data))
     if "q_y" in made.fits:
         return imagined_sheet(run.mind().imagined("", n=32))
     if made.model.kind in ("vlvae", "joint"):
-        return _unasked(run.mind(), _examples(run, data))
+        return _unasked(run.mind(), _examples(made, data))
     if made.model.kind == "comp":
         return growing_sheet(run.composer(), made.data.wholes("test"))
     if made.model.kind == "graph":
@@ -79,7 +102,7 @@ def _inferred(mind: Mind, batch: Batch[Labels]) -> Tensor:
     return mind.model.q_xy(x, y).mean  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _examples(run: Run, data: str | None) -> Batch[Labels]:
+def _examples(made: Recipe, data: str | None) -> Batch[Labels]:
     """The first validation pictures, as many as there are up to eight."""
-    dataset = run.recipe.data.open("validation", folder=data)
+    dataset = made.data.open("validation", folder=data)
     return dataset.examples(torch.arange(min(ASKED, dataset.count)))
