@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mindseye import cli
-from mindseye.papers import get_recipe
+from mindseye.papers import cremer, get_recipe
 from mindseye.runs import Run, create, list_runs, reading
 
 
@@ -148,6 +148,15 @@ def test_an_unfinished_run_is_named_with_how_to_go_on(mindseye, folder):
     told = mindseye("aggregate", run.name, "--device", "cpu")
     refused(told, f"{run.name} is not finished.", "hint: mindseye resume", run.name)
     assert len(list_runs(folder / "runs")) == 1
+
+
+def test_flows_are_told_how_many_pictures_there_are(mindseye, base, tmp_path, monkeypatch):
+    monkeypatch.setattr(cremer, "MANY", 2**50)  # pictures of one object are as many as one likes
+    monkeypatch.setattr(cremer, "SEEN", 0)
+    code, _, err = mindseye("aggregate", str(base.path), "--runs", str(tmp_path), "--device", "cpu")
+    assert code == 0, err
+    (made,) = list_runs(tmp_path)
+    assert made.recipe.training.steps == made.log()[-1]["step"] == 1
 
 
 def test_flows_are_not_fitted_to_flows(mindseye, flows):

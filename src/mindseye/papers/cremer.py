@@ -102,7 +102,7 @@ SIZES = {"": _PAPER, "fast": _FAST, "lean": _LEAN, "tiny": _TINY}
 _FLOWS = {
     "": replace(_PAPER, steps=100_000, beta_warmup=0, batch_size=64),
     "fast": replace(
-        _FAST, steps=32_000, batch_size=1024, beta_warmup=0, precision="float32", clip=100.0
+        _FAST, steps=48_000, batch_size=1024, beta_warmup=0, precision="float32", clip=100.0
     ),
     "lean": replace(_LEAN, steps=8000, batch_size=256, beta_warmup=0, clip=100.0),
     "tiny": replace(_TINY, log_every=12),  # one record: of so few the rest is noise
@@ -136,8 +136,8 @@ _MODELS = {
     "tiny": Model("vlvae", "folded", latent=4, width=4, hidden=16),
 }
 
-FEW = 20
-"""Fewer latents than these are learnt sooner, by narrower networks."""
+FEW, NARROW = 20, 256
+"""Fewer latents than these are learnt sooner, by networks of such a width."""
 
 MANY, SEEN = 100_000, 60
 """Of fewer pictures than these, flows that are wide or see each more often than so know every one
@@ -175,11 +175,11 @@ def flows(size: str, latent: int, pictures: int | None = None) -> tuple[Training
     """
     training, width = _FLOWS[size], _HIDDEN[size]
     if size == "fast" and latent < FEW:
-        training, width = replace(training, steps=8000), 256
+        training, width = replace(training, steps=8000), NARROW
     if not size or pictures is None or pictures >= MANY:
         return training, width
     enough = max(1, SEEN * pictures // training.batch_size)
-    return replace(training, steps=min(enough, training.steps)), min(width, 256)
+    return replace(training, steps=min(enough, training.steps)), min(width, NARROW)
 
 
 def _data(name: str, size: str) -> Data:

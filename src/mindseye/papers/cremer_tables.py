@@ -91,7 +91,7 @@ def _rows() -> Iterator[Entry]:
         f"{name}, {_FITS['agg']}",
         f"{held_out}/vlvae-agg",
         after="kinds",
-        part=0.5,
+        part=1 / 3,
     )
     yield Entry("plane", "One object, two latents", "one-object/vlvae", part=0.2)
 
