@@ -69,6 +69,11 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.attributes)
 
+    @property
+    def unordered(self) -> bool:
+        """Whether what is said has no attribute of its own, as in words in any order."""
+        return False
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the attributes."""

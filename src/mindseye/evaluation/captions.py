@@ -239,7 +239,7 @@ class _Measured:
             log_qy = self.flows.q_y(y).log_prob(z)
             yield "log q(z|y)", log_qy
             yield "log p(x|y)", log_px + log_qy - log_q
-            if not getattr(self.model.vocabulary, "unordered", False):
+            if not self.flows.vocabulary.unordered:
                 yield "log r(z), by way of words", self._by_way_of_words(self.flows, z)
         if self._learnt:
             yield "KL(q(z|x), q(z))", log_q - log_r

@@ -27,7 +27,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from mindseye.captions import Sentence
 from mindseye.composing import Composer
 from mindseye.data import Batch, Data
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
@@ -208,7 +207,7 @@ class Run:
             name=self.name,
             fits=self.recipe.fits,
             observer=(lambda: load_observer(judge)) if judge else None,
-            fills=not self.free_words,
+            fills=not self.recipe.data.vocabulary.unordered,
         )
 
     def composer(self, *, outline: bool = False) -> Composer:
@@ -270,12 +269,6 @@ class Run:
             if made.model.kind == "observer" and other.finished and same and _alike(made.data, own):
                 return other.path
         return None
-
-    @property
-    def free_words(self) -> bool:
-        """Whether a caption is words on any places, so that those left open cannot be filled in."""
-        words = self.recipe.data.vocabulary
-        return isinstance(words, Sentence) and words.unordered
 
     def examples(self, count: int, data: str | None = None) -> Batch[Labels]:
         """The first training pictures, with what they show; `data` is a folder with the data."""

@@ -32,11 +32,6 @@ ASKED = 8
 class Finished(Protocol):
     """A run whose model can be opened, by what draws with it."""
 
-    @property
-    def free_words(self) -> bool:
-        """Whether a caption is words on any places."""
-        ...
-
     def mind(self) -> Mind:
         """The model, to imagine with."""
         ...
@@ -58,7 +53,7 @@ def samples_sheet(run: Finished, made: Recipe, data: str | None = None) -> Image
         made: Its recipe.
         data: A folder with the data.
     """
-    if run.free_words and made.model.kind in ("draw", "captioned"):
+    if made.model.kind in ("draw", "captioned") and made.data.vocabulary.unordered:
         return _told(run.mind(), _examples(made, data))
     if "q_y" in made.fits:
         return imagined_sheet(run.mind().imagined("", n=32))
