@@ -123,7 +123,7 @@ def test_a_model_without_flows_is_scored_by_its_reconstructions(made):
 
 
 def test_flows_are_scored_in_every_column_of_words_and_bounds(made):
-    never = {"unseen", "colours", "shapes"}
+    never = {"unseen", "colours", "shapes", "own colours", "own shapes"}
     columns = {column.key for column in get_table("cremer-tables").columns} - never
     assert entry(made, "objects-agg")["ours"].keys() == columns
 

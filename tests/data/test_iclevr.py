@@ -7,9 +7,14 @@ import torch
 from PIL import Image
 
 from mindseye.data import Data, iclevr
+from mindseye.data.camera import Scene
 from mindseye.data.iclevr import IClevr, read_pairs, read_tiles
+from mindseye.data.looks import CLEVR
+from mindseye.data.raycast import render
 from mindseye.data.scenes import COLOURS, RELATIONS, SENTENCE, SHAPES
 from mindseye.data.splits import source_split
+from mindseye.data.two_objects import VIEWS
+from mindseye.data.worlds import PALETTE
 from mindseye.errors import DataError, UsageError
 from mindseye.labels import decode
 
@@ -244,3 +249,44 @@ def test_unknown_sources_and_parts_are_named(folder):
         opened(folder, "tset")
     with pytest.raises(UsageError, match=r"`data\.labels=5` means nothing for 'iclevr'"):
         opened(folder, labels=5)
+
+
+def test_things_of_our_wide_view_look_as_those_of_i_clevr_do(real):
+    """Mean pictures of the first object, which stands in the middle, of rows not fitted to."""
+    folder = real("iclevr_index.npz").parent
+    first = read_pairs(folder / "iclevr_index.npz").codes[5120:, 0]
+    fitted = torch.isin(torch.arange(5120, 6003), source_split(6003, "train"))
+    theirs = iclevr._sheet(folder / "iclevr_2obj_4.jpg")[: len(first)].float()
+    wide = VIEWS["wide"]._replace(height=96, width=128)
+    apart = torch.tensor(
+        [
+            [
+                _apart(theirs[~fitted & (first == kind).all(1)], kind, view)
+                for view in (wide, wide._replace(look=CLEVR))
+            ]
+            for kind in torch.cartesian_prod(
+                torch.zeros(1).long(), torch.arange(8), torch.zeros(1).long(), torch.arange(3)
+            )
+        ]
+    )
+    ours, clevr = apart.mean(0)
+    assert ours < 7.5  # grey levels of 256
+    assert ours < 0.7 * clevr
+
+
+def _apart(pictures, kind, view, n=24):
+    """How far our mean picture of an object is from theirs, around it, in grey levels."""
+    g = torch.Generator().manual_seed(0)
+    _, colour, _, shape = kind.tolist()
+    scene = Scene(
+        torch.zeros(n, 1, 2),
+        7 * torch.rand(n, 1, generator=g),
+        torch.full((n, 1), 0.6),
+        torch.full((n, 1), shape),
+        torch.tensor(PALETTE[COLOURS[colour]]).expand(n, 1, 3) / 255,
+        torch.zeros(n, 1, dtype=torch.bool),
+        torch.zeros(n, 3),
+        2 * torch.rand(n, 3, 3, generator=g) - 1,
+    )
+    ours = 255 * render(scene, view).mean(0)
+    return (ours - pictures.mean(0))[:, 26:62, 44:84].square().mean().sqrt()

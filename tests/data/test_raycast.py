@@ -257,7 +257,7 @@ def test_the_empty_table_is_lit_by_the_inverse_square_and_the_cosine():
         ray = ahead + line[None, :, None] * right - line[:, None, None] * up
         point = eye - ray * (eye[2] / ray[..., 2])[..., None]
         light = torch.full((20, 20, 3), raycast.TABLE_SKY, dtype=torch.float64)
-        for i, (power, tint) in enumerate(zip(raycast.POWERS, raycast.TINTS, strict=True)):
+        for i, (power, tint) in enumerate(zip(raycast.TABLE_POWERS, raycast.TINTS, strict=True)):
             to = torch.tensor(raycast.LAMPS[i]) + empty.lamps[b, i] - point
             cosine = to[..., 2] / to.norm(dim=-1)
             lit = raycast.TABLE_LAMPS * power * cosine / to.square().sum(-1)
@@ -458,7 +458,7 @@ def test_the_key_lamp_does_not_reach_into_a_shadow(shape):
     row, column = pixel_of(shadow, view)
     lit, shaded = (render(each, view)[0, :, row, column] for each in (without(only), only))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(raycast, "POWERS", (0.0, *raycast.POWERS[1:]))
+        patch.setattr(raycast, "TABLE_POWERS", (0.0, *raycast.TABLE_POWERS[1:]))
         others = render(without(only), view)[0, :, row, column]
     assert (shaded < 0.8 * lit).all()
     assert (shaded < others + 1e-5).all()

@@ -14,13 +14,15 @@ from mindseye.data.raycast import render
 from mindseye.data.scenes import COLOURS, KINDS, RELATIONS, SENTENCE
 from mindseye.data.solids import CUBE, SPHERE
 from mindseye.data.splits import combinations, compositional_split
-from mindseye.data.two_objects import kinds_of
-from mindseye.data.worlds import NUMBERS, PALETTE, RADII, staged
+from mindseye.data.two_objects import VIEWS, kinds_of
+from mindseye.data.worlds import NUMBERS, PALETTE, staged
 from mindseye.errors import UsageError
 from mindseye.labels import Labels, decode
 from mindseye.randomness import integers, keys, uniforms
 
 SMALLEST = 4
+CAMERA = slice(4 * worlds.TRIES + 2, 4 * worlds.TRIES + 5)
+"""The numbers of a scene by which its camera is moved."""
 SOURCES = ["rendered", "wide"]
 PARTS = ("train", "validation", "test")
 
@@ -55,14 +57,16 @@ def captions(n, **fixed):
     return codes
 
 
-def middles(scene):
-    high = torch.where(scene.shape == CUBE, scene.radius * 0.5**0.5, scene.radius)
+def middles(scene, view=VIEWS["rendered"]):
+    high = torch.where(
+        scene.shape == CUBE, scene.radius * view.look.corner * 0.5**0.5, scene.radius
+    )
     return torch.cat([scene.place, high[..., None]], -1)
 
 
 def told(scene):
     """What is seen of every object, as codes `(B, N, 4)`: the way back from a scene."""
-    size = (scene.radius < 0.5).long()
+    size = (scene.radius < 0.45).long()
     palette = torch.tensor([PALETTE[name] for name in COLOURS]) / 255
     colour = (scene.colour[:, :, None] == palette).all(-1).long().argmax(-1)
     return torch.stack([size, colour, scene.metal.long(), scene.shape], -1)
@@ -70,7 +74,7 @@ def told(scene):
 
 def stands(scene, view, high=True):
     """How far the first object is left, right, in front of and behind the second, as seen."""
-    point = middles(scene) if high else middles(scene) * torch.tensor([1.0, 1.0, 0.0])
+    point = middles(scene, view) if high else middles(scene, view) * torch.tensor([1.0, 1.0, 0.0])
     x, _, depth = (each[:, 0] - each[:, 1] for each in projected(point, scene.camera, view))
     return torch.stack([-x, x, -depth, depth], 1)
 
@@ -93,7 +97,7 @@ def test_every_relation_holds_in_the_very_picture(source, high, drawn):
 def test_relations_hold_where_the_camera_is_moved_most(source):
     codes, view = captions(20_000), TwoObjects(source=source).view
     u = uniforms(keys(1, torch.arange(len(codes)), "tests"), NUMBERS)
-    u[:, -12:-9] = u[:, -12:-9].round()  # the camera's
+    u[:, CAMERA] = u[:, CAMERA].round()
     scene = staged(kinds_of(codes), codes[:, 4], u, view)
     assert torch.equal(scene.camera.abs(), torch.full_like(scene.camera, worlds.CAMERA_JITTER))
     assert (stands(scene, view).gather(1, codes[:, 4:5]) > 0).all()
@@ -109,7 +113,8 @@ def test_an_axis_that_is_not_spoken_of_is_open():
 @pytest.mark.parametrize("source", SOURCES)
 def test_objects_never_touch(source):
     scene = scenes(captions(30_000), source)
-    apart = (scene.place[:, 0] - scene.place[:, 1]).norm(dim=1) - scene.radius.sum(1)
+    reach = scene.radius * VIEWS[source].look.reach
+    apart = (scene.place[:, 0] - scene.place[:, 1]).norm(dim=1) - reach.sum(1)
     assert apart.min() >= worlds.GAP - 1e-5
     assert apart.min() < worlds.GAP + 0.01  # and are not kept apart without need
 
@@ -118,7 +123,10 @@ def test_objects_never_touch(source):
 @pytest.mark.parametrize("relation", range(4), ids=RELATIONS)
 def test_the_last_places_to_be_tried_always_fit(source, relation):
     """Random numbers none of which fit, for objects of all sizes."""
-    radius = torch.tensor(RADII)[combinations([2, 2])]
+    look = VIEWS[source].look
+    large, small = look.radii
+    ends = torch.tensor([large * (1 + look.spread), small * (1 - look.spread)])
+    radius = look.reach * ends[combinations([2, 2])]
     same = torch.full((4, worlds.TRIES, 2, 2), 0.5)
     says, view = torch.full((4,), relation), TwoObjects(source=source).view
     spot = worlds.placed(radius, says, same, view)
@@ -136,9 +144,7 @@ def test_both_objects_are_seen(source, shares):
         place = scene.place.clone()
         place[:, 1 - i] = torch.tensor([-750.0, 660.0])
         alone = shares(scene._replace(place=place), view)[:, i].sum((1, 2))
-        large = scene.radius[:, i] > 0.5
-        assert alone[large].min() > 10  # pixels of 1024
-        assert alone[~large].min() > 2
+        assert (alone > 18 * scene.radius[:, i] ** 2).all()  # pixels of 1024
         assert (both[:, i] / alone).min() > 0.2
         assert (both[:, i] / alone).median() == 1
 
@@ -153,7 +159,7 @@ def test_no_object_reaches_beyond_the_square_it_is_drawn_in(source, shares, monk
     ).unbind(1)
     u = torch.full((len(shape), NUMBERS), 0.5)
     u[:, 0], u[:, 1] = aside, beyond
-    u[:, -12:-9] = torch.stack(camera, 1)
+    u[:, CAMERA] = torch.stack(camera, 1)
     u[:, 4 * worlds.TRIES] = torch.arange(len(u)) / 7 % 1  # turns
     large = torch.stack([shape.long() * 0] * 3 + [shape.long()], 1)
     scene = staged(large[:, None], None, u, view)
@@ -462,12 +468,44 @@ def test_a_wide_view_is_squeezed_into_a_square(shares):
     assert wide / high == pytest.approx(1, rel=0.06)
 
 
+def test_things_of_the_wide_view_differ_in_size_and_are_large_or_small_all_the_same():
+    """Evenly, by a fifth of what they are; those of CLEVR's world have two sizes."""
+    codes = captions(4000)
+    for source, spread in (("rendered", 0.0), ("wide", 0.2)):
+        look, radius = VIEWS[source].look, scenes(codes, source).radius
+        share = radius / torch.tensor(look.radii)[kinds_of(codes)[..., 0]]
+        assert (share - 1).abs().max() == pytest.approx(spread, abs=1e-3)
+        large, small = (radius[kinds_of(codes)[..., 0] == size] for size in (0, 1))
+        assert large.min() > small.max()
+    uniform = stats.uniform(0.8, 0.4).cdf
+    for i in range(2):
+        assert stats.kstest(share[:, i].double().numpy(), uniform).pvalue > 1e-3
+    assert abs(torch.corrcoef(share.T)[0, 1]) < 0.06
+
+
+def test_cubes_of_the_wide_view_are_as_large_as_balls_and_those_of_clevr_smaller(shares):
+    """A cube of edge a covers 3/2 a² on average over all turns, a ball of radius r π r²."""
+    for source, edge in (("rendered", math.sqrt(2)), ("wide", 1.36 * math.sqrt(2))):
+        view = View(128, 128, *VIEWS[source][2:])
+        scene = scenes(captions(60, first_size="large"), source)
+        scene = scene._replace(
+            place=torch.tensor([[0.0, 0.0], [-750.0, 660.0]]).expand(60, 2, 2),
+            radius=torch.full((60, 2), 0.6),
+            camera=torch.zeros(60, 3),
+        )
+        cube, ball = (
+            shares(scene._replace(shape=torch.full((60, 2), shape)), view)[:, 0].sum((1, 2)).mean()
+            for shape in (CUBE, SPHERE)
+        )
+        assert cube / ball == pytest.approx(1.5 * edge**2 / math.pi, rel=0.1)
+
+
 def test_places_fill_the_view():
     """From edge to edge, whatever its width, and not beyond."""
     for source in SOURCES:
         view = TwoObjects(source=source).view
         scene = scenes(captions(5000), source)
-        x, y, _ = projected(middles(scene), scene.camera, view)
+        x, y, _ = projected(middles(scene, view), scene.camera, view)
         for axis, low in ((x, 0.8), (y, 0.4)):
             assert low < axis.max() < 1
             assert -1 < axis.min() < -low

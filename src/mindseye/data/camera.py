@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from mindseye.data.looks import CLEVR, Look
+
 __all__ = ["CAMERA", "Scene", "View", "constant", "looking", "projected"]
 
 CAMERA = (7.48, -6.51, 5.34)
@@ -23,6 +25,8 @@ class View(NamedTuple):
     """Half the height of the picture, at a distance of 1."""
     aspect: float = 1.0
     """How much wider it is than high; pixels are square where it is width / height."""
+    look: Look = CLEVR
+    """How the world looks that is seen."""
 
 
 class Scene(NamedTuple):
@@ -33,7 +37,7 @@ class Scene(NamedTuple):
     angle: Tensor
     """How far they are turned, in radians, `(B, N)`."""
     radius: Tensor
-    """`(B, N)`; half the edge of a cube is 0.71 of it."""
+    """`(B, N)`; half the edge of one of CLEVR's cubes is 0.71 of it."""
     shape: Tensor
     """CUBE, SPHERE or CYLINDER, int64 `(B, N)`."""
     colour: Tensor

@@ -30,13 +30,14 @@ __all__ = ["render"]
 
 LAMPS = ((6.45, -2.91, 4.26), (-4.67, -4.01, 3.01), (-1.17, 2.65, 5.82))
 """Where the key, the fill and the back lamp stand."""
-POWERS = (24.0, 7.0, 13.0)
 TINTS = ((1.0, 0.97, 0.92), (0.93, 0.96, 1.0), (1.0, 1.0, 1.0))
-AMBIENT, SPREAD = 0.2, 0.55
-"""Light from everywhere, and the radius of the key lamp."""
+SPREAD = 0.55
+"""The radius of the key lamp."""
 
 TABLE_SKY, TABLE_LAMPS = 0.336, 0.235
 """What the table gives back of the light from everywhere, and of the lamps: those of CLEVR."""
+TABLE_POWERS = (24.0, 7.0, 13.0)
+"""Of the lamps, where they meet the table."""
 
 LAMP_POINTS = tuple(
     (SPREAD * math.cos(turn), SPREAD * math.sin(turn), 0.0)
@@ -67,7 +68,7 @@ def render(scene: Scene, view: View) -> Tensor:
 def _drawn(scene: Scene, view: View) -> Tensor:
     """Draw scenes at once."""
     count = scene.place.shape[1]
-    things = [Solid.of(scene, i) for i in range(count)]
+    things = [Solid.of(scene, i, view.look) for i in range(count)]
     cast = _Cast.of(scene, view)
     picture = _table(cast, things)
     puts: list[tuple[Tensor, Tensor]] = []
@@ -119,8 +120,8 @@ def _table(cast: _Cast, things: list[Solid]) -> Tensor:
     dx, dy, dz = cast.rays(x, y)
     t = -wide(cast.eye[:, 2]) / dz
     px, py = wide(cast.eye[:, 0]) + t * dx, wide(cast.eye[:, 1]) + t * dy
-    light = [TABLE_SKY * _open(things, px, py)] * 3
-    for i, (power, tint) in enumerate(zip(POWERS, TINTS, strict=True)):
+    light = [TABLE_SKY * _open(things, px, py, view.look.hidden)] * 3
+    for i, (power, tint) in enumerate(zip(TABLE_POWERS, TINTS, strict=True)):
         lx, ly, lz = (wide(each) for each in cast.lamps[:, i].unbind(1))
         near = ((lx - px) ** 2 + (ly - py) ** 2 + lz**2).rsqrt_()
         shade = _key_shade if i == 0 else _soft_shade
@@ -129,13 +130,13 @@ def _table(cast: _Cast, things: list[Solid]) -> Tensor:
     return torch.stack([_tone(each) for each in light], 1)
 
 
-def _open(things: list[Solid], px: Tensor, py: Tensor) -> Tensor:
+def _open(things: list[Solid], px: Tensor, py: Tensor, hidden: float) -> Tensor:
     """How much of the sky points of the table see past the objects."""
     free = torch.ones_like(px)
     for thing in things:
         x, y, z = (wide(each) for each in thing.centre.unbind(1))
         near = ((px - x) ** 2 + (py - y) ** 2 + z**2).rsqrt_()
-        free = free - 0.55 * wide(thing.radius) ** 2 * z * near**3
+        free = free - hidden * wide(thing.radius) ** 2 * z * near**3
     return free.clamp_(min=0.4)
 
 
@@ -188,7 +189,8 @@ def _window(thing: Solid, cast: _Cast) -> tuple[Tensor, Tensor, int]:
     x = (ray * cast.right).sum(1) / (depth * view.half * view.aspect)
     y = (ray * cast.up).sum(1) / (depth * view.half)
     per_unit = max(view.height, view.width / view.aspect) / view.half / 2
-    side = min(2 * math.ceil(per_unit / NEAREST + 1), view.height, view.width)
+    reach = max(view.look.radii) * (1 + view.look.spread) * view.look.reach / 0.7
+    side = min(2 * math.ceil(per_unit * reach / NEAREST + 1), view.height, view.width)
     row = ((1 - y) * view.height / 2 - side / 2).round().long().clamp_(0, view.height - side)
     column = ((1 + x) * view.width / 2 - side / 2).round().long().clamp_(0, view.width - side)
     return row, column, side
@@ -230,15 +232,15 @@ def _shaded(
     ahead = [d * shorter for d in ray]
     twice = -2 * dot(normal, ahead)
     mirror = [torch.addcmul(d, twice, n) for n, d in zip(normal, ahead, strict=True)]
-    metal = wide(thing.metal)
+    metal, look = wide(thing.metal), cast.view.look
     # The table is brighter than the room above it: what a mirror shows, and what lights the rest.
     below = (0.5 - 2.2 * mirror[2]).clamp_(0, 1)
     height = 0.5 + 0.5 * point[2] * wide(1 / thing.radius)
     room = 0.3 + (0.95 - 0.75 * height) * below
-    sky = AMBIENT * (1.0 - 0.35 * normal[2])
+    sky = look.ambient * (1.0 - look.tilt * normal[2])
     dark = torch.zeros_like(sky)
     light, gleam = [sky, sky, sky], [dark, dark, dark]
-    for i, (power, tint) in enumerate(zip(POWERS, TINTS, strict=True)):
+    for i, (power, tint) in enumerate(zip(look.powers, TINTS, strict=True)):
         lamp = thing.seen_from(cast.lamps[:, i])
         to = [wide(e) - p for p, e in zip(point, lamp.unbind(1), strict=True)]
         square = dot(to, to)
@@ -259,7 +261,7 @@ def _shaded(
     found = []
     for k in range(3):
         own = wide(thing.colour[:, k])
-        matt = 1.15 * (0.04 + 0.9 * own) * light[k]
+        matt = (look.matt[0] + look.matt[1] * own) * light[k]
         surface = torch.lerp(matt, own * (0.3 * light[k] + room), metal)
         found.append(_tone(surface + gleam[k]))
     return found

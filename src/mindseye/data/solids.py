@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from mindseye.data.camera import Scene
+from mindseye.data.looks import CLEVR, Look
 
 __all__ = ["CUBE", "CYLINDER", "SPHERE", "Met", "Solid", "Start", "dot", "wide"]
 
@@ -44,11 +45,11 @@ class Solid(NamedTuple):
     metal: Tensor
 
     @classmethod
-    def of(cls, scene: Scene, i: int) -> Solid:
-        """Object number i of scenes."""
+    def of(cls, scene: Scene, i: int, look: Look = CLEVR) -> Solid:
+        """Object number i of scenes of a look."""
         radius, shape = scene.radius[:, i], scene.shape[:, i]
         cube = shape == CUBE
-        edge = radius * math.sqrt(0.5)
+        edge = radius * (look.corner * math.sqrt(0.5))
         tall = torch.where(cube, edge, radius)
         return cls(
             torch.cat([scene.place[:, i], tall[:, None]], 1),

@@ -28,6 +28,7 @@ from mindseye.concepts import Concept
 from mindseye.data.averages import mean_picture
 from mindseye.data.batch import ENDLESS, Batch
 from mindseye.data.camera import View
+from mindseye.data.looks import ICLEVR
 from mindseye.data.raycast import render
 from mindseye.data.scenes import KINDS, SENTENCE
 from mindseye.data.splits import PARTS, checked_part, combinations, compositional_split
@@ -43,8 +44,8 @@ SIDE = 112
 ROOM = {"cpu": 2**31, "cuda": 2**35}
 """Bytes that kept pictures may take; where they would take more, each is rendered every time."""
 
-ASPECTS = {"rendered": 1.0, "wide": 4 / 3}
-"""How wide the camera's view is; a wide one is squeezed into a square, as resized pictures are."""
+VIEWS = {"rendered": View(SIDE, SIDE), "wide": View(SIDE, SIDE, 0.343, 4 / 3, ICLEVR)}
+"""By source: CLEVR's world, and i-CLEVR's, squeezed into a square as its resized pictures are."""
 
 _KIND = tuple(len(words) for words in KINDS)
 
@@ -55,7 +56,7 @@ class TwoObjects:
     Arguments:
         part: `train`, `validation`, `test` or `observer`: whose keys, and in a compositional split
             whose kinds of objects.
-        source: `rendered`, or `wide` for a view of 4 : 3.
+        source: `rendered`, or `wide` for the view of i-CLEVR, 4 : 3, and its look.
         compositional: Whether kinds of objects are held out.
         split_seed: Chooses them.
         replications: How many pictures there are for every caption, on average; 0 for no end of
@@ -84,8 +85,7 @@ class TwoObjects:
         self.part, self.seed = checked_part(part, self.parts), seed
         source, side = self.resolved(source), side or self.shape[1]
         self.shape = (3, side, side)
-        half = View._field_defaults["half"] if source == "rendered" else 0.343
-        self.view = View(side, side, half, ASPECTS[source])
+        self.view = VIEWS[source]._replace(height=side, width=side)
         self.source = source
         self.every = combinations(self.vocabulary.sizes)  # (M, 9)
         if compositional and part != "observer":
@@ -103,10 +103,10 @@ class TwoObjects:
     def resolved(source: str, folder: str | None = None) -> str:
         """The view that a source means."""
         source = "rendered" if source == "auto" else source
-        if source not in ASPECTS:
+        if source not in VIEWS:
             raise UsageError(
-                f"`source={source!r}` is not known; expected {listed(ASPECTS)}.",
-                did_you_mean(source, ASPECTS),
+                f"`source={source!r}` is not known; expected {listed(VIEWS)}.",
+                did_you_mean(source, VIEWS),
             )
         return source
 

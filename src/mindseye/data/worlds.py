@@ -18,10 +18,7 @@ from torch import Tensor
 from mindseye.data.camera import CAMERA, Scene, View, constant, looking
 from mindseye.data.scenes import COLOURS
 
-__all__ = ["NUMBERS", "PALETTE", "RADII", "placed", "staged"]
-
-RADII = (0.7, 0.35)
-"""Of large and small objects."""
+__all__ = ["NUMBERS", "PALETTE", "placed", "staged"]
 
 PALETTE = {
     "gray": (87, 87, 87),
@@ -50,8 +47,8 @@ TRIES = 16
 SURE = ((0.2, 0.3), (0.8, 0.7))
 """Random numbers whose places always fit."""
 
-NUMBERS = 4 * TRIES + 2 + 3 + 9
-"""How many random numbers a scene takes: places, turns, camera and lamps."""
+NUMBERS = 4 * TRIES + 2 + 3 + 9 + 2
+"""How many random numbers a scene takes: places, turns, camera, lamps and sizes."""
 
 _GROUND = math.hypot(CAMERA[0], CAMERA[1])
 _DISTANCE = math.hypot(_GROUND, CAMERA[2])
@@ -68,14 +65,16 @@ def staged(kinds: Tensor, relation: Tensor | None, u: Tensor, view: View) -> Sce
     """
     u, count = u.float(), kinds.shape[1]
     size, colour, material, shape = kinds.unbind(-1)
-    radius = constant(RADII, u.device)[size]
+    rest = u[:, 4 * TRIES :]
+    other = view.look.spread * (2 * rest[:, 14 : 14 + count] - 1)
+    radius = constant(view.look.radii, u.device)[size] * (1 + other)
+    room = radius * view.look.reach
     drawn = u[:, : 4 * TRIES].view(-1, TRIES, 2, 2)
     if relation is None:
-        spot = _spots(drawn[:, :1, :1], radius[:, None], view)[:, 0]
+        spot = _spots(drawn[:, :1, :1], room[:, None], view)[:, 0]
     else:
-        spot = placed(radius, relation, drawn, view)
+        spot = placed(room, relation, drawn, view)
     palette = constant(tuple(PALETTE[name] for name in COLOURS), u.device) / 255
-    rest = u[:, 4 * TRIES :]
     camera = (2 * rest[:, 2:5] - 1) * CAMERA_JITTER
     return Scene(
         _on_table(spot, camera),
@@ -93,7 +92,7 @@ def placed(radius: Tensor, relation: Tensor, u: Tensor, view: View) -> Tensor:
     """Where two objects stand, right of and beyond the middle, `(B, 2, 2)`.
 
     Arguments:
-        radius: `(B, 2)`.
+        radius: How far from their middles they reach, `(B, 2)`.
         relation: Left, right, front or behind, int64 `(B,)`.
         u: Uniform numbers `(B, TRIES, 2, 2)`.
         view: What the camera takes in.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
 
 from mindseye.data import Data
+from mindseye.data.batch import Dataset
 from mindseye.data.places import find, places
 from mindseye.errors import UsageError
 from mindseye.evaluation import observer_accuracy
@@ -31,6 +32,9 @@ SHARES = (
     "reconstructions",
     "real pictures",
 )
+
+UNFITTED = ("validation", "test", "observer")
+"""The parts of i-CLEVR by which the look of our wide view was not chosen."""
 
 FRESH = 1_000_000
 """The seed of new pictures of captions that were seen in training."""
@@ -114,7 +118,7 @@ def _observed(
     """What an observer gets right in real pictures: of its own world, and of CLEVR's renders."""
     observer = load_observer(run.path).eval().to(device)
     if run.recipe.data.source == "wide":
-        return _transferred(observer, run.recipe.data, data)
+        return _transferred(observer, run.recipe.data, pictures, data)
     judged = "celeba-words" if run.recipe.data.name == "celeba" else run.recipe.data.name
     dataset = replace(run.recipe.data, name=judged).open("test", folder=data).to(device)
     index = torch.arange(min(pictures, dataset.count), device=device)
@@ -125,16 +129,24 @@ def _observed(
     return {"seen": 100 * e.mean, "seen low": 100 * e.low, "seen high": 100 * e.high}
 
 
-def _transferred(observer: Observer, data: Data, folder: str | None) -> dict[str, Any]:
-    """Colours and shapes of the i-CLEVR pictures that an observer of ours names rightly."""
+def _transferred(
+    observer: Observer, data: Data, pictures: int, folder: str | None
+) -> dict[str, Any]:
+    """Colours and shapes that an observer of ours names rightly, in i-CLEVR and in our world."""
     if not find(["iclevr_index.npz"], places(folder, "iclevr")):
         return {}
     theirs = Data("iclevr", side=data.shape[1])
+    parts = [theirs.open(part, folder=folder) for part in UNFITTED]
+    own = _named(observer, [data.open("test")], pictures)
+    return _named(observer, parts, pictures) | {f"own {key}": each for key, each in own.items()}
+
+
+def _named(observer: Observer, parts: Sequence[Dataset], most: int) -> dict[str, float]:
+    """Colours and shapes named rightly in pictures of some parts, at most so many of each."""
     device = next(observer.parameters()).device
     shares: dict[str, list[tuple[float, int]]] = {"colours": [], "shapes": []}
-    for part in ("train", "validation", "test", "observer"):
-        dataset = theirs.open(part, folder=folder).to(device)
-        found = observer_accuracy(observer, dataset, dataset.count)
+    for part in parts:
+        found = observer_accuracy(observer, part.to(device), min(part.count, most))
         for key, word in (("colours", "colour"), ("shapes", "shape")):
             shares[key] += [(e.mean, e.n) for name, e in found.items() if word in name]
     return {
