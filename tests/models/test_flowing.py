@@ -8,6 +8,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from mindseye.concepts import Attribute, Vocabulary
+from mindseye.distributions import Autoregression
 from mindseye.errors import UsageError
 from mindseye.labels import Labels, encode
 from mindseye.models import VAE, VLVAE, DeepVAE, FactorVAE, Flowing, JointVAE, LadderVAE
@@ -29,10 +30,10 @@ FITTED = [(name, "aggregate") for name in BASES]
 FITTED += [(name, "true-posterior") for name in BASES if name not in ("vae", "factor")]
 
 
-def make(name: str, vocabulary: Vocabulary = WORDS, seed: int = 0) -> Flowing:
+def make(name: str, vocabulary: Vocabulary = WORDS, seed: int = 0, mixtures: int = 0) -> Flowing:
     torch.manual_seed(seed)
     base = BASES[name]()
-    return Flowing(base, vocabulary, 2, 8, joint=name == "vlvae-joint")
+    return Flowing(base, vocabulary, 2, 8, joint=name == "vlvae-joint", mixtures=mixtures)
 
 
 def pictures(model: Flowing, count: int = len(EVERY.codes)) -> torch.Tensor:
@@ -226,3 +227,31 @@ def test_a_blank_one_takes_weights(name):
 def test_repr_says_what_is_fitted_to_what():
     assert "q(z | y) ≈ E[q(z | x)] over the pictures of y" in repr(make("vlvae"))
     assert "≈ E[q(z | x, y)] over all" in repr(make("vlvae-joint"))
+
+
+# An autoregressive q(z)
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_an_autoregressive_aggregate_is_fitted_in_the_place_of_couplings(name):
+    model = make(name, mixtures=3)
+    assert not model.knows_aggregate
+    before = model.aggregate.log_prob(torch.zeros(1, D))
+    bound = fitted(model, "aggregate")
+    assert bound.value.isfinite().all()
+    assert isinstance(model.aggregate, Autoregression)
+    assert model.knows_aggregate
+    assert model.aggregate.log_prob(torch.zeros(1, D)) != before
+    assert_close(model.q_y(EVERY).sample().shape, (len(EVERY.codes), D))
+    assert not isinstance(model.q_y(EVERY), Autoregression)
+
+
+def test_where_there_are_no_words_it_is_what_is_believed_of_each():
+    model = make("vae", Vocabulary([]), mixtures=3)
+    nothing = Labels.full(torch.zeros(5, 0, dtype=torch.long))
+    believed = model.q_y(nothing)
+    assert isinstance(believed, Autoregression)
+    assert believed.batch_shape == (5,)
+    z = torch.randn(5, D, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(believed.log_prob(z), model.aggregate.log_prob(z))
+    assert torch.equal(believed.at(z), model.aggregate.at(z))

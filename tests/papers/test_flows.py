@@ -69,6 +69,14 @@ def test_the_model_stays_as_it_was_and_what_came_after_it_is_left_out():
     assert made.training.seed == 3
 
 
+def test_mixtures_are_of_what_fits_an_aggregate_of_pictures():
+    recipe = get_recipe("one-object/vlvae-tiny")
+    assert flowing(recipe, mixtures=4).model.mixtures == 4
+    assert flowing(recipe, "true-posterior", mixtures=4).model.mixtures == 0
+    assert flowing(get_recipe("sines/compvae-tiny"), mixtures=4).model.mixtures == 0
+    assert flowing(recipe).digest != flowing(recipe, mixtures=4).digest
+
+
 @pytest.mark.parametrize("size", [size for size in SIZES if size])
 def test_flows_are_of_the_size_that_the_name_ends_with(size):
     made = flowing(get_recipe(f"mnist-a/telbo-{size}"))

@@ -32,6 +32,7 @@ NAMES = (
     "two-objects/vlvae",
     "two-objects/vlvae-joint",
     "two-objects/vlvae-agg",
+    "two-objects/vlvae-mix",
     "two-objects/vlvae-true",
     "one-object/vlvae",
     "sines/compvae",

@@ -14,6 +14,13 @@ from mindseye.cli.train import TensorBoard
 __all__ = ["aggregate"]
 
 
+class Prior(StrEnum):
+    """What q(z) is."""
+
+    autoregressive = "autoregressive"
+    couplings = "couplings"
+
+
 class Target(StrEnum):
     """What q(z|y) is fitted to."""
 
@@ -27,6 +34,10 @@ def aggregate(
         Target,
         typer.Option(help="The aggregate posterior of pictures, or the true posterior of words."),
     ] = Target.aggregate,
+    prior: Annotated[
+        Prior,
+        typer.Option(help="What q(z) is: a mixture for each coordinate in turn, or couplings too."),
+    ] = Prior.autoregressive,
     couplings: Annotated[int, typer.Option(help="Couplings of a flow.")] = 6,
     hidden: Annotated[int, typer.Option(help="Width of their networks; 0 by the run's size.")] = 0,
     set_: Annotated[
@@ -43,22 +54,23 @@ def aggregate(
     """Fit flows to the latents of a trained model, which is held still.
 
     One flow learns q(z|y): where the pictures of a description are, also of one that leaves words
-    open. Another learns q(z), where all pictures are. The result is a run of its own, which
+    open. Another density learns q(z), where all pictures are. The result is a run of its own, which
     imagines, evaluates and is shown as any other; a model of pictures alone learns words this way.
     Of a model of parts one flow learns where the latent of a whole is, given those of its parts.
 
     \b
     mindseye aggregate runs/00001-two-objects-vlvae-lean
     mindseye aggregate 1 --target true
-    mindseye aggregate 7 --couplings 8 --set steps=4000
+    mindseye aggregate 7 --prior couplings --couplings 8 --set steps=4000
     mindseye aggregate runs/00018-sines-compvae-lean
     """
-    from mindseye.papers.flows import flowing
+    from mindseye.papers.flows import NORMALS, flowing
 
     objective = "aggregate" if target is Target.aggregate else "true-posterior"
+    mixtures = NORMALS if prior is Prior.autoregressive else 0
     train_beside(
         run,
-        lambda recipe, pictures: flowing(recipe, objective, couplings, hidden, pictures),
+        lambda recipe, pictures: flowing(recipe, objective, couplings, hidden, pictures, mixtures),
         settings=set_,
         seed=seed,
         runs=runs,

@@ -3,7 +3,7 @@
 from mindseye.distributions.attributes import Attributes
 from mindseye.distributions.chain import Chain, Latents
 from mindseye.distributions.correlated import CorrelatedNormals, PartNormals, floored
-from mindseye.distributions.flow import Flow, RelativeFlow
+from mindseye.distributions.flow import Autoregression, Flow, RelativeFlow
 from mindseye.distributions.normal import detached, diagonal_normal, standard_normal
 from mindseye.distributions.pixels import (
     BetaPixels,
@@ -19,6 +19,7 @@ from mindseye.distributions.symbols import moment_matched
 
 __all__ = [
     "Attributes",
+    "Autoregression",
     "BetaPixels",
     "Chain",
     "ComponentNormal",

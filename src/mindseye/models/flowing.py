@@ -24,12 +24,12 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from mindseye.concepts import Vocabulary
-from mindseye.distributions import Flow
+from mindseye.distributions import Autoregression, Flow
 from mindseye.distributions.normal import DiagonalNormal
 from mindseye.errors import UsageError
 from mindseye.labels import Labels
 from mindseye.models.vlvae import CODE, CaptionEncoder
-from mindseye.networks import Couplings
+from mindseye.networks import Autoregressive, Couplings
 
 __all__ = ["Flowing"]
 
@@ -43,6 +43,7 @@ class Flowing(nn.Module):
         couplings: Couplings of a flow.
         hidden: Width of their networks.
         joint: Whether pictures are read together with their descriptions, by q(z|x,y).
+        mixtures: Normals of a coordinate of an autoregressive q(z); 0 for couplings there too.
     """
 
     factorised = False
@@ -55,6 +56,7 @@ class Flowing(nn.Module):
         hidden: int = 128,
         *,
         joint: bool = False,
+        mixtures: int = 0,
     ):
         super().__init__()
         if hasattr(base, "latents") or not isinstance(getattr(base, "latent", None), int):
@@ -68,7 +70,11 @@ class Flowing(nn.Module):
         self.reader = CaptionEncoder(vocabulary, CODE) if len(vocabulary) else None
         context = CODE if self.reader else 0
         self.words_flow = Couplings(self.latent, couplings, hidden, context)
-        self.prior_flow = Couplings(self.latent, couplings, hidden)
+        self.prior_flow: Couplings | Autoregressive = (
+            Autoregressive(self.latent, hidden, mixtures)
+            if mixtures
+            else Couplings(self.latent, couplings, hidden)
+        )
 
     def train(self, mode: bool = True) -> Flowing:
         """Let the flows learn; the model below stays as it is used."""
@@ -84,14 +90,12 @@ class Flowing(nn.Module):
     @property
     def aggregate(self) -> Flow:
         """q(z): where pictures are, whatever they show."""
-        return Flow(self.prior_flow, size=self.latent, device=self.device)
+        return self._of_all()
 
     @property
     def knows_aggregate(self) -> bool:
-        """Whether q(z) was fitted; it is p(z) as long as it was not."""
-        return any(
-            bool(p.any()) for name, p in self.prior_flow.named_parameters() if "bias" in name
-        )
+        """Whether q(z) was fitted; couplings are p(z) as long as they were not."""
+        return self.prior_flow.learnt
 
     @property
     def device(self) -> torch.device:
@@ -125,8 +129,15 @@ class Flowing(nn.Module):
         """q(z|y), also of descriptions that leave words open."""
         if self.reader is None:
             nothing = torch.zeros(len(y.codes), 0, device=self.device)
-            return Flow(self.prior_flow, nothing, size=self.latent)
+            return self._of_all(nothing)
         return Flow(self.words_flow, self.reader(y), size=self.latent)
+
+    def _of_all(self, context: Tensor | None = None) -> Flow:
+        """q(z), once or for each of some rows of no width."""
+        flow, how = self.prior_flow, {"size": self.latent, "device": self.device}
+        if isinstance(flow, Autoregressive):
+            return Autoregression(flow, context, **how)
+        return Flow(flow, context, **how)
 
     def p_x(self, z: Tensor) -> Distribution:
         """p(x|z)."""

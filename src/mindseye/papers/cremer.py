@@ -8,10 +8,11 @@ out), `celeba-words` or `one-object`, and MODEL
 | `vlvae`          | pictures and captions behind one latent, inferred from the picture        |
 | `vlvae-joint`    | the same, inferred from the picture and its caption                       |
 | `vlvae-agg`      | flows fitted to the aggregate posteriors of a trained `vlvae`             |
+| `vlvae-mix`      | the same, q(z) autoregressive: ours                                       |
 | `vlvae-true`     | a flow fitted to the true posterior of its captions                       |
 | `observer`       | who judges: of Two Objects it is told the relation                        |
 
-The two with flows begin with the weights of another run, a `vlvae`: `mindseye aggregate RUN` makes
+Those with flows begin with the weights of another run, a `vlvae`: `mindseye aggregate RUN` makes
 them of any.
 
 Sizes: none is the paper's, 400 000 steps of 20 pictures. `fast` is for one GPU and minutes: larger
@@ -36,7 +37,7 @@ from mindseye.papers.model import Model
 from mindseye.papers.recipe import Recipe, recipe
 from mindseye.training import Training
 
-__all__ = ["DATA", "SIZES", "WEIGHTS", "flows"]
+__all__ = ["DATA", "NORMALS", "SIZES", "WEIGHTS", "flows"]
 
 DATA = {
     "celeba": Data("celeba"),
@@ -146,6 +147,9 @@ by heart. Chosen by log q(z|y) of validation faces, best at 60 of 10, 30, 60 and
 PICTURES = {"celeba-words": 28_155}
 """Training pictures of data that are few."""
 
+NORMALS = 16
+"""Of a coordinate of an autoregressive q(z)."""
+
 _HIDDEN = {"": 256, "fast": 1024, "lean": 256, "tiny": 16}
 _SIDES = {"lean": 48, "tiny": 16}
 
@@ -161,6 +165,7 @@ _METHODS = {
 }
 _TARGETS = {
     "vlvae-agg": ("aggregate", "Flows fitted to the aggregate posteriors of a vlvae"),
+    "vlvae-mix": ("aggregate", "A flow, and an autoregressive q(z), fitted to those of a vlvae"),
     "vlvae-true": ("true-posterior", "A flow fitted to the true posterior of a vlvae's captions"),
 }
 
@@ -226,7 +231,13 @@ for _name in [name for name in DATA if name != "celeba"]:
                     f"{_name}/{_method}{_end}",
                     f"{_what}, {_about}.",
                     _own,
-                    replace(_of, flow=6, flow_hidden=_hidden, reads="q_x"),
+                    replace(
+                        _of,
+                        flow=6,
+                        flow_hidden=_hidden,
+                        mixtures=NORMALS if _method == "vlvae-mix" else 0,
+                        reads="q_x",
+                    ),
                     (_objective,),
                     {},
                     _training,

@@ -83,6 +83,13 @@ def _rows() -> Iterator[Entry]:
                 part=_PARTS.get((data, fit), 1.0),
             )
     yield Entry(
+        "objects-mix",
+        "Two Objects, aggregate posterior, autoregressive aggregate prior: ours",
+        "two-objects/vlvae-mix",
+        after="objects",
+        part=1 / 2,
+    )
+    yield Entry(
         "objects-joint", "Two Objects, joint inference", "two-objects/vlvae-joint", part=0.3
     )
     held_out, name = "two-objects-comp", "Two Objects, kinds held out"

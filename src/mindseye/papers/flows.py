@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from mindseye.errors import UsageError, listed
 from mindseye.objectives import Objective, get_objective
-from mindseye.papers.cremer import SIZES, flows
+from mindseye.papers.cremer import NORMALS, SIZES, flows
 from mindseye.papers.recipe import Recipe, Refit
 
-__all__ = ["flowing"]
+__all__ = ["NORMALS", "flowing"]
 
 ALIKE = {"aggregate": ("aggregate-parts",)}
 """Objectives that do for other models what one of a name does."""
@@ -21,6 +21,7 @@ def flowing(
     couplings: int = 6,
     hidden: int = 0,
     pictures: int | None = None,
+    mixtures: int = 0,
 ) -> Recipe:
     """The recipe of flows beside the model of another recipe.
 
@@ -38,6 +39,8 @@ def flowing(
         hidden: Width of their networks; 0 for that of the size.
         pictures: How many there are to fit to, where they may be few; they are seen less often
             then, by narrower networks.
+        mixtures: Normals of a coordinate of an autoregressive q(z); 0 for couplings there too. What
+            fits no q(z) has none.
     """
     fitting = [each for each in _objectives(objective) if recipe.model.kind in each.trains]
     if recipe.model.flow:
@@ -52,11 +55,12 @@ def flowing(
     seen = None if objective == "true-posterior" else pictures
     training, width = flows(size, recipe.model.latent, seen)
     reads = " ".join(sorted(recipe.fits))
+    model = replace(recipe.model, flow=couplings, flow_hidden=hidden or width, reads=reads)
     return replace(
         recipe,
         name=f"{recipe.name}-{objective}",
         about=f"Flows fitted to the latents of {recipe.name}.",
-        model=replace(recipe.model, flow=couplings, flow_hidden=hidden or width, reads=reads),
+        model=replace(model, mixtures=mixtures if fitting[0].name == "aggregate" else 0),
         objectives=(fitting[0].name,),
         weights={},
         training=replace(training, seed=recipe.training.seed),

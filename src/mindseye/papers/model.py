@@ -76,6 +76,9 @@ class Model:
     flow_hidden: int = 0
     """Width of their networks; 0 for 128."""
 
+    mixtures: int = 0
+    """Normals of a coordinate of q(z), which is autoregressive then; 0 for couplings there too."""
+
     reads: str = ""
     """Which inference networks that model has trained, such as q_x q_xy."""
 
@@ -99,7 +102,7 @@ class Model:
             )
         for name in ("latent", "strokes", "window", "language"):
             self._expect(name, getattr(self, name), 1)
-        for name in ("width", "hidden", "flow", "flow_hidden", "sharpen"):
+        for name in ("width", "hidden", "flow", "flow_hidden", "mixtures", "sharpen"):
             self._expect(name, getattr(self, name), 0)
         for name in ("latents", "units"):
             for value in getattr(self, name):
@@ -127,7 +130,8 @@ class Model:
         sizes = (self.flow, self.flow_hidden or 128)
         if isinstance(made, CompVAE):
             return FlowingParts(made, *sizes)
-        return Flowing(made, vocabulary, *sizes, joint="q_xy" in self.reads.split())
+        joint = "q_xy" in self.reads.split()
+        return Flowing(made, vocabulary, *sizes, joint=joint, mixtures=self.mixtures)
 
     def _expect(self, name: str, value: int, least: int) -> None:
         if not least <= value <= WIDEST:

@@ -223,7 +223,17 @@ _LATER = (
     (
         "model",
         Model,
-        ("inference", "flow", "flow_hidden", "reads", "strokes", "window", "language", "sharpen"),
+        (
+            "inference",
+            "flow",
+            "flow_hidden",
+            "mixtures",
+            "reads",
+            "strokes",
+            "window",
+            "language",
+            "sharpen",
+        ),
     ),
 )
 """Fields that came after the first runs."""
