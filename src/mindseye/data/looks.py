@@ -31,8 +31,8 @@ class Look(NamedTuple):
     """Light from everywhere."""
     tilt: float = 0.35
     """By which share less of it comes from above than from the side: the table is brighter."""
-    matt: tuple[float, float] = (1.15 * 0.04, 1.15 * 0.9)
-    """What rubber gives back of any light, and of light of its own colour."""
+    matt: tuple[float, float, float] = (1.15, 0.04, 0.9)
+    """What rubber gives back: of all light, and of that a white share and one of its colour."""
     hidden: float = 0.55
     """How much of the light from everywhere a thing keeps from the table beside it."""
 
@@ -51,6 +51,6 @@ ICLEVR = Look(
     powers=(13.6, 2.2, 4.7),
     ambient=0.31,
     tilt=0.03,
-    matt=(0.222, 0.8),
+    matt=(1.0, 0.222, 0.8),
     hidden=0.15,
 )

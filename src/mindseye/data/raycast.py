@@ -259,9 +259,10 @@ def _shaded(
         light = _added(light, facing_lamp.mul_(power_here), tint)
         gleam = _added(gleam, gloss, tint)
     found = []
+    gain, white, share = look.matt
     for k in range(3):
         own = wide(thing.colour[:, k])
-        matt = (look.matt[0] + look.matt[1] * own) * light[k]
+        matt = gain * (white + share * own) * light[k]
         surface = torch.lerp(matt, own * (0.3 * light[k] + room), metal)
         found.append(_tone(surface + gleam[k]))
     return found
