@@ -287,12 +287,12 @@ class _Measured:
 def _log_py(model: VLVAE | Flowing, y: Labels, draws: int, seed: int) -> Tensor:
     """The log of the mean chance of captions `(B,)` over draws of the prior; at most log p(y)."""
     device, found = y.codes.device, []
-    for index in torch.arange(draws, device=device).split(PAIRS[device.type] // len(y.codes)):
-        noise = normals(keys(seed, index, "log p(y)"), model.latent)
-        z = model.aggregate.at(noise) if isinstance(model, Flowing) else noise
-        rows = z.repeat_interleave(len(y.codes), 0)
-        every = Labels(*(each.repeat(len(index), 1) for each in y))
-        found.append(model.p_y(rows).log_prob(every).view(len(index), -1))
+    noise = normals(keys(seed, torch.arange(draws, device=device), "log p(y)"), model.latent)
+    z = model.aggregate.at(noise) if isinstance(model, Flowing) else noise
+    for some in z.split(PAIRS[device.type] // len(y.codes)):
+        rows = some.repeat_interleave(len(y.codes), 0)
+        every = Labels(*(each.repeat(len(some), 1) for each in y))
+        found.append(model.p_y(rows).log_prob(every).view(len(some), -1))
     return torch.cat(found).logsumexp(0) - math.log(draws)
 
 

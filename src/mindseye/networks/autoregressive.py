@@ -40,7 +40,7 @@ __all__ = ["Autoregressive"]
 WIDEST = 7.0
 """The end of the log deviation of a normal, in both directions."""
 
-HALVINGS = 50
+HALVINGS = 40
 """How often an interval is halved: what is left of it has no digits in float32."""
 
 FAINTEST = 1e-300
@@ -71,12 +71,7 @@ class Autoregressive(Unrounded, nn.Module):
 
     def parameters_of(self, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Log weights, means and log deviations of all coordinates' normals, `(..., D, K)`."""
-        h = self.first(z)
-        for one, two in (tuple(block.children()) for block in self.blocks):
-            h = h + two(elu(one(elu(h))))
-        said = self.last(elu(h)).unflatten(-1, (self.size, 3, self.normals))
-        logits, mean, raw = said.unbind(-2)
-        return logits.log_softmax(-1), mean, WIDEST * torch.tanh(raw / WIDEST)
+        return self._mixture(self.last(self._features(z)).unflatten(-1, (self.size, -1)))
 
     def log_prob(self, z: Tensor) -> Tensor:
         """log q(z), `(...)`."""
@@ -110,9 +105,23 @@ class Autoregressive(Unrounded, nn.Module):
         """The sizes of latents and mixtures."""
         return f"size {self.size}, normals {self.normals}"
 
+    def _features(self, z: Tensor) -> Tensor:
+        """What the last layer reads, `(..., H)`."""
+        h = self.first(z)
+        for one, two in (tuple(block.children()) for block in self.blocks):
+            h = h + two(elu(one(elu(h))))
+        return elu(h)
+
     def _normals(self, z: Tensor, d: int) -> tuple[Tensor, ...]:
         """What is said of one coordinate, in float64, `(..., K)`."""
-        return tuple(each[..., d, :].double() for each in self.parameters_of(z))
+        rows = slice(3 * self.normals * d, 3 * self.normals * (d + 1))
+        said = linear(self._features(z), self.last.seen[rows], self.last.bias[rows])
+        return tuple(each.double() for each in self._mixture(said))
+
+    def _mixture(self, said: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Log weights, means and log deviations, of what the last layer says `(..., 3 K)`."""
+        logits, mean, raw = said.unflatten(-1, (3, self.normals)).unbind(-2)
+        return logits.log_softmax(-1), mean, WIDEST * torch.tanh(raw / WIDEST)
 
     @torch.no_grad()
     def _begin(self) -> None:
@@ -142,8 +151,13 @@ class _Masked(nn.Linear):
         self.register_buffer("read", read)
         self.register_buffer("units", units[:, None])
 
+    @property
+    def seen(self) -> Tensor:
+        """The weights, 0 where nothing may be read."""
+        return self.weight * (self.read <= self.units)
+
     def forward(self, input: Tensor) -> Tensor:
-        return linear(input, self.weight * (self.read <= self.units), self.bias)
+        return linear(input, self.seen, self.bias)
 
 
 def _shares(z: Tensor, weight: Tensor, mean: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor]:

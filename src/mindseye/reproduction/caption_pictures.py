@@ -189,14 +189,15 @@ def worlds(
     if not find(["iclevr_index.npz"], places(data, "iclevr")):
         return
     theirs = Data("iclevr").open("test", folder=data).examples(torch.arange(n))
-    ours = Data("two-objects", source="wide").open("test")
+    height = theirs.x.shape[-1]
+    ours = Data("two-objects", source="wide", side=2 * height).open("test")
     concepts = decode(ours.vocabulary, theirs.y)
     said = [each.say("first size", "large").say("second size", "large") for each in concepts]
     said = [each.say("first material", "rubber").say("second material", "rubber") for each in said]
     drawn = torch.cat([ours.pictures_of(each, 1, seed=i) for i, each in enumerate(said)])
     rows = [
-        ("i-CLEVR", _wide(theirs.x), [str(each) for each in concepts], None),
-        ("ours", _wide(drawn), [str(each) for each in said], None),
+        ("i-CLEVR", _wide(theirs.x, height), [str(each) for each in concepts], None),
+        ("ours", _wide(drawn, height), [str(each) for each in said], None),
     ]
     caption = "Renders of CLEVR's own world, and ours of the same words."
     yield Picture("worlds", "Two worlds", caption, row_sheet(rows))
@@ -217,11 +218,11 @@ def _telling(
     return Telling([*before, Shown(label, picture, note)], places)
 
 
-def _wide(pictures: Tensor) -> Tensor:
-    """Pictures that were squeezed into a square, at the width they had."""
-    height = pictures.shape[-1]
+def _wide(pictures: Tensor, height: int) -> Tensor:
+    """Pictures that were squeezed into a square, of a height, at the width they had."""
     size = (height, round(height * 4 / 3))
-    return torch.nn.functional.interpolate(pictures, size, mode="bilinear").clamp(0, 1)
+    resized = torch.nn.functional.interpolate(pictures, size, mode="bilinear", antialias=True)
+    return resized.clamp(0, 1)
 
 
 def _captions(batch: Batch[Labels]) -> list[str]:
