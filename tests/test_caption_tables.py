@@ -9,13 +9,14 @@ import pytest
 import torch
 
 from mindseye import holes
-from mindseye.data import Batch, Data
+from mindseye.data import Batch, Data, TwoObjects
 from mindseye.errors import UsageError
 from mindseye.evaluation import captions as measuring
 from mindseye.evaluation.captions import evaluate_captions
 from mindseye.labels import Labels
 from mindseye.papers import TABLES, Recipe, get_recipe, get_table
 from mindseye.reproduction import caption_pictures, make_ledger_plan, reproduce_ledger
+from mindseye.reproduction import captions as scoring
 from mindseye.reproduction.caption_pictures import ASKED, PRIVATE
 from mindseye.reproduction.captions import captions, captions_limits, observer_of
 from mindseye.reproduction.ledger import _cell, _interval
@@ -152,9 +153,31 @@ def test_a_world_without_an_observer_is_not_scored(untrained):
     assert scored(untrained("one-object/vlvae-tiny")) == {}
 
 
-def test_an_observer_of_wide_views_needs_the_renders_of_clevr(untrained):
-    assert scored(untrained("two-objects/observer-tiny", source="wide")) == {}
+def test_an_observer_of_wide_views_needs_the_renders_of_clevr_for_more_than_its_own(untrained):
+    found = scored(untrained("two-objects/observer-tiny", source="wide"))
+    assert found.keys() == {"own colours", "own shapes"}
+    assert all(0 <= share <= 100 for share in found.values())
     assert drawn("worlds") == []
+
+
+def test_of_i_clevr_it_is_asked_about_rows_that_its_world_was_not_fitted_to(untrained, monkeypatch):
+    asked = []
+
+    class Theirs:
+        def __init__(self, name, side):
+            asked.append((name, side))
+
+        def open(self, part, folder):
+            asked.append(part)
+            return TwoObjects("test", side=side, seed=3)
+
+    run = untrained("two-objects/observer-tiny", source="wide")
+    side = run.recipe.data.shape[1]
+    monkeypatch.setattr(scoring, "find", lambda *_: Path("iclevr_index.npz"))
+    monkeypatch.setattr(scoring, "Data", Theirs)
+    found = scored(run)
+    assert asked == [("iclevr", side), "validation", "test", "observer"]
+    assert found.keys() == {"colours", "shapes", "own colours", "own shapes"}
 
 
 def test_who_judges_is_of_the_same_data_and_size(untrained, tmp_path):

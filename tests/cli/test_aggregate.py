@@ -124,7 +124,7 @@ def test_the_true_posterior_is_another_target(mindseye, base):
     assert made.name.endswith("-one-object-vlvae-tiny-true-posterior")
     assert made.recipe.objectives == ("true-posterior",)
     assert (made.recipe.model.flow_hidden, made.recipe.training.seed) == (8, 5)
-    assert made.recipe.model.mixtures == 0  # it fits no q(z)
+    assert made.recipe.model.normals == 0  # it fits no q(z)
     assert not made.model().knows_aggregate
     code, out, err = mindseye(
         *("imagine", "small", "--model", str(made.path), "-n", "1", "--out", "a.png")
@@ -133,16 +133,21 @@ def test_the_true_posterior_is_another_target(mindseye, base):
     assert "1 of 2 attributes said; colour left open" in out
 
 
-@pytest.mark.parametrize(("prior", "normals"), [("autoregressive", 16), ("couplings", 0)])
-def test_what_q_of_z_is_may_be_chosen(base, prior, normals):
-    made = fitted(base, "--prior", prior)
-    assert made.recipe.model.mixtures == normals
+@pytest.mark.parametrize(
+    ("asked", "normals"),
+    [((), 16), (("--prior", "autoregressive"), 16), (("--prior", "couplings"), 0)],
+)
+def test_what_q_of_z_is_may_be_chosen(base, asked, normals):
+    made = fitted(base, *asked)
+    assert made.recipe.model.normals == normals
     assert made.model().knows_aggregate
 
 
 def test_another_q_of_z_is_refused(mindseye, base):
     told = mindseye("aggregate", str(base.path), "--prior", "coupling")
     refused(told, "'coupling' is not one of 'autoregressive', 'couplings'")
+    told = mindseye("aggregate", str(base.path), "--target", "true", "--prior", "autoregressive")
+    refused(told, "`prior='autoregressive'` says nothing here", "'true-posterior' fits no q(z)")
 
 
 def test_a_model_that_believed_nothing_of_words_does_with_flows(mindseye, root):

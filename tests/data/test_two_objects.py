@@ -126,7 +126,7 @@ def test_the_last_places_to_be_tried_always_fit(source, relation):
     look = VIEWS[source].look
     large, small = look.radii
     ends = torch.tensor([large * (1 + look.spread), small * (1 - look.spread)])
-    radius = look.reach * ends[combinations([2, 2])]
+    radius = ends[combinations([2, 2])]
     same = torch.full((4, worlds.TRIES, 2, 2), 0.5)
     says, view = torch.full((4,), relation), TwoObjects(source=source).view
     spot = worlds.placed(radius, says, same, view)

@@ -30,10 +30,10 @@ FITTED = [(name, "aggregate") for name in BASES]
 FITTED += [(name, "true-posterior") for name in BASES if name not in ("vae", "factor")]
 
 
-def make(name: str, vocabulary: Vocabulary = WORDS, seed: int = 0, mixtures: int = 0) -> Flowing:
+def make(name: str, vocabulary: Vocabulary = WORDS, seed: int = 0, normals: int = 0) -> Flowing:
     torch.manual_seed(seed)
     base = BASES[name]()
-    return Flowing(base, vocabulary, 2, 8, joint=name == "vlvae-joint", mixtures=mixtures)
+    return Flowing(base, vocabulary, 2, 8, joint=name == "vlvae-joint", normals=normals)
 
 
 def pictures(model: Flowing, count: int = len(EVERY.codes)) -> torch.Tensor:
@@ -234,7 +234,7 @@ def test_repr_says_what_is_fitted_to_what():
 
 @pytest.mark.parametrize("name", BASES)
 def test_an_autoregressive_aggregate_is_fitted_in_the_place_of_couplings(name):
-    model = make(name, mixtures=3)
+    model = make(name, normals=3)
     assert not model.knows_aggregate
     before = model.aggregate.log_prob(torch.zeros(1, D))
     bound = fitted(model, "aggregate")
@@ -247,7 +247,7 @@ def test_an_autoregressive_aggregate_is_fitted_in_the_place_of_couplings(name):
 
 
 def test_where_there_are_no_words_it_is_what_is_believed_of_each():
-    model = make("vae", Vocabulary([]), mixtures=3)
+    model = make("vae", Vocabulary([]), normals=3)
     nothing = Labels.full(torch.zeros(5, 0, dtype=torch.long))
     believed = model.q_y(nothing)
     assert isinstance(believed, Autoregression)
@@ -255,3 +255,4 @@ def test_where_there_are_no_words_it_is_what_is_believed_of_each():
     z = torch.randn(5, D, generator=torch.Generator().manual_seed(0))
     assert torch.equal(believed.log_prob(z), model.aggregate.log_prob(z))
     assert torch.equal(believed.at(z), model.aggregate.at(z))
+    assert believed.mean.shape == (5, D)

@@ -71,10 +71,20 @@ def test_the_model_stays_as_it_was_and_what_came_after_it_is_left_out():
 
 def test_mixtures_are_of_what_fits_an_aggregate_of_pictures():
     recipe = get_recipe("one-object/vlvae-tiny")
-    assert flowing(recipe, mixtures=4).model.mixtures == 4
-    assert flowing(recipe, "true-posterior", mixtures=4).model.mixtures == 0
-    assert flowing(get_recipe("sines/compvae-tiny"), mixtures=4).model.mixtures == 0
-    assert flowing(recipe).digest != flowing(recipe, mixtures=4).digest
+    assert flowing(recipe).model.normals == 16
+    assert flowing(recipe, prior="couplings").model.normals == 0
+    assert flowing(recipe).digest != flowing(recipe, prior="couplings").digest
+    assert flowing(recipe, "true-posterior").model.normals == 0
+    assert flowing(get_recipe("sines/compvae-tiny")).model.normals == 0
+    with pytest.raises(UsageError, match="'aggregate-parts' fits no q"):
+        flowing(get_recipe("sines/compvae-tiny"), prior="couplings")
+    with pytest.raises(UsageError, match=r"`prior='flows'` is not known; expected 'auto"):
+        flowing(recipe, prior="flows")
+
+
+def test_an_autoregressive_q_of_z_is_of_what_fits_one():
+    with pytest.raises(UsageError, match="`normals=4` means nothing for 'vlvae'"):
+        get_recipe("one-object/vlvae-tiny").with_settings({"normals": "4"})
 
 
 @pytest.mark.parametrize("size", [size for size in SIZES if size])
@@ -118,10 +128,11 @@ def test_the_recipe_of_faces_knows_how_few_there_are():
     assert ours.training == get_recipe("celeba-words/vlvae-agg-fast").training
 
 
-def test_what_is_made_of_a_vlvae_is_what_the_paper_has():
+@pytest.mark.parametrize(("prior", "name"), [("couplings", "agg"), (None, "mix")])
+def test_what_is_made_of_a_vlvae_is_what_the_table_has(prior, name):
     ours, theirs = (
-        flowing(get_recipe("one-object/vlvae-lean")),
-        get_recipe("one-object/vlvae-agg-lean"),
+        flowing(get_recipe("one-object/vlvae-lean"), prior=prior),
+        get_recipe(f"one-object/vlvae-{name}-lean"),
     )
     for part in ("model", "data", "objectives", "training"):
         assert getattr(ours, part) == getattr(theirs, part)

@@ -278,8 +278,9 @@ def test_a_digest_changes_with_every_field(name):
     if name == "training.growth":  # of wholes alone
         plain |= {"objectives": ["compvae"], "weights": {}}
         plain["data"]["name"], plain["model"]["kind"] = "sites", "comp"
-    if name == "model.flow":  # flows are fitted by an objective of their own
+    if name in ("model.flow", "model.normals"):  # they are fitted by an objective of their own
         plain |= {"objectives": ["aggregate"], "weights": {}}
+        plain["model"]["flow"] = 7
     if name == "model.sharpen":  # and so is a sharpener
         plain |= {"objectives": ["sharpen"], "weights": {}}
         plain["model"] |= {"kind": "draw", "networks": "align"}

@@ -35,9 +35,12 @@ def aggregate(
         typer.Option(help="The aggregate posterior of pictures, or the true posterior of words."),
     ] = Target.aggregate,
     prior: Annotated[
-        Prior,
-        typer.Option(help="What q(z) is: a mixture for each coordinate in turn, or couplings too."),
-    ] = Prior.autoregressive,
+        Prior | None,
+        typer.Option(
+            help="The aggregate prior q(z): autoregressive, which is what it is if it is not said, "
+            "or couplings, as in the paper."
+        ),
+    ] = None,
     couplings: Annotated[int, typer.Option(help="Couplings of a flow.")] = 6,
     hidden: Annotated[int, typer.Option(help="Width of their networks; 0 by the run's size.")] = 0,
     set_: Annotated[
@@ -64,13 +67,14 @@ def aggregate(
     mindseye aggregate 7 --prior couplings --couplings 8 --set steps=4000
     mindseye aggregate runs/00018-sines-compvae-lean
     """
-    from mindseye.papers.flows import NORMALS, flowing
+    from mindseye.papers.flows import flowing
 
     objective = "aggregate" if target is Target.aggregate else "true-posterior"
-    mixtures = NORMALS if prior is Prior.autoregressive else 0
     train_beside(
         run,
-        lambda recipe, pictures: flowing(recipe, objective, couplings, hidden, pictures, mixtures),
+        lambda recipe, pictures: flowing(
+            recipe, objective, couplings, hidden, pictures, prior and prior.value
+        ),
         settings=set_,
         seed=seed,
         runs=runs,

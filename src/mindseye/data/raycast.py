@@ -6,7 +6,8 @@ are those of six points of the key lamp and soft ones of the other two. Objects 
 four rays a pixel, and only in a window around each. Where a ray meets both, the nearer one counts:
 objects are added to a table that is taken away where they are.
 
-All lengths are in CLEVR's units, a large object is 1.4 wide. Computed in float32, on any device.
+All lengths are in CLEVR's units, a large object of its own world is 1.4 wide. Computed in float32,
+on any device.
 
 References:
     CLEVR: A Diagnostic Dataset for Compositional Language and Elementary Visual Reasoning,

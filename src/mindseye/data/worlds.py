@@ -68,12 +68,11 @@ def staged(kinds: Tensor, relation: Tensor | None, u: Tensor, view: View) -> Sce
     rest = u[:, 4 * TRIES :]
     other = view.look.spread * (2 * rest[:, 14 : 14 + count] - 1)
     radius = constant(view.look.radii, u.device)[size] * (1 + other)
-    room = radius * view.look.reach
     drawn = u[:, : 4 * TRIES].view(-1, TRIES, 2, 2)
     if relation is None:
-        spot = _spots(drawn[:, :1, :1], room[:, None], view)[:, 0]
+        spot = _spots(drawn[:, :1, :1], radius[:, None], view)[:, 0]
     else:
-        spot = placed(room, relation, drawn, view)
+        spot = placed(radius, relation, drawn, view)
     palette = constant(tuple(PALETTE[name] for name in COLOURS), u.device) / 255
     camera = (2 * rest[:, 2:5] - 1) * CAMERA_JITTER
     return Scene(
@@ -92,7 +91,7 @@ def placed(radius: Tensor, relation: Tensor, u: Tensor, view: View) -> Tensor:
     """Where two objects stand, right of and beyond the middle, `(B, 2, 2)`.
 
     Arguments:
-        radius: How far from their middles they reach, `(B, 2)`.
+        radius: `(B, 2)`.
         relation: Left, right, front or behind, int64 `(B,)`.
         u: Uniform numbers `(B, TRIES, 2, 2)`.
         view: What the camera takes in.
@@ -111,7 +110,7 @@ def placed(radius: Tensor, relation: Tensor, u: Tensor, view: View) -> Tensor:
 def _spots(u: Tensor, radius: Tensor, view: View) -> Tensor:
     """Places in sight at uniform numbers `(..., 2)`, of objects of some radii `(...)`."""
     beyond = NEAR + (AWAY - NEAR) * u[..., 1]
-    half = view.half * view.aspect * _depth(beyond) * 0.94 - 1.1 * radius
+    half = view.half * view.aspect * _depth(beyond) * 0.94 - 1.1 * (radius * view.look.reach)
     return torch.stack([(2 * u[..., 0] - 1) * half, beyond.expand_as(half)], -1)
 
 
@@ -129,12 +128,12 @@ def _holds(spot: Tensor, relation: Tensor) -> Tensor:
 
 def _clear(spot: Tensor, radius: Tensor, view: View) -> Tensor:
     """Whether two objects stand apart, on the table and in the picture."""
-    between = spot[..., 0, :] - spot[..., 1, :]
-    apart = (between.abs() > APART).all(-1) & (between.norm(dim=-1) > radius.sum(-1) + GAP)
+    between, reach = spot[..., 0, :] - spot[..., 1, :], radius * view.look.reach
+    apart = (between.abs() > APART).all(-1) & (between.norm(dim=-1) > reach.sum(-1) + GAP)
     depth = _depth(spot[..., 1])
     height = (radius * _GROUND - spot[..., 1] * -CAMERA[2]) / _DISTANCE  # above the middle
     seen = torch.stack([spot[..., 0], height], -1) / depth[..., None]
-    offset, large = seen[..., 0, :] - seen[..., 1, :], radius / depth
+    offset, large = seen[..., 0, :] - seen[..., 1, :], reach / depth
     near = torch.where(depth[..., 0] < depth[..., 1], large[..., 0], large[..., 1])
     hidden = offset.norm(dim=-1) < near + 0.15 * large.sum(-1)
     beside = offset[..., 0] * between[..., 0].sign() > ASIDE  # what is near seems farther out

@@ -1,9 +1,10 @@
 """What can be believed: distributions over latents, attributes and pixels."""
 
 from mindseye.distributions.attributes import Attributes
+from mindseye.distributions.autoregression import Autoregression
 from mindseye.distributions.chain import Chain, Latents
 from mindseye.distributions.correlated import CorrelatedNormals, PartNormals, floored
-from mindseye.distributions.flow import Autoregression, Flow, RelativeFlow
+from mindseye.distributions.flow import Flow, RelativeFlow
 from mindseye.distributions.normal import detached, diagonal_normal, standard_normal
 from mindseye.distributions.pixels import (
     BetaPixels,

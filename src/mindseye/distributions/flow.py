@@ -27,7 +27,7 @@ from torch.types import _size
 from mindseye.distributions.normal import ONE, DiagonalNormal
 from mindseye.randomness import keys, normals
 
-__all__ = ["Autoregression", "Flow", "Invertible", "RelativeFlow"]
+__all__ = ["Flow", "Invertible", "RelativeFlow", "fixed_noise"]
 
 FAR = 1e6
 """Latents farther out have the density of this place, so that it is finite everywhere."""
@@ -48,14 +48,6 @@ class Invertible(Protocol):
 
     def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The noise of latents, and log |det dnoise/dz|."""
-        ...
-
-
-class Density(Invertible, Protocol):
-    """Such a map that knows the density of latents; `mindseye.networks.Autoregressive` is one."""
-
-    def log_prob(self, z: Tensor) -> Tensor:
-        """The log density of latents `(..., D)`."""
         ...
 
 
@@ -134,40 +126,8 @@ class Flow(Distribution):
 
     def _draws(self) -> Tensor:
         """The latents of the fixed noise, `(512, ..., D)`."""
-        noise = _fixed_noise(self.event_shape[0], self.device)
+        noise = fixed_noise(self.event_shape[0], self.device)
         return self.at(noise.view(DRAWS, *[1] * len(self.batch_shape), -1))
-
-
-class Autoregression(Flow):
-    """What an autoregressive map makes of standard normal noise, whatever the context.
-
-    The density is asked of the map itself, in one pass; draws take one for each coordinate, and get
-    no gradient.
-
-    Arguments:
-        density: The map.
-        context: Of a width of 0, `(..., 0)`, a distribution for each; None for one alone.
-        size: D.
-        device: Where it draws; the context's if there is one.
-    """
-
-    has_rsample = False
-
-    def __init__(
-        self,
-        density: Density,
-        context: Tensor | None = None,
-        *,
-        size: int,
-        device: torch.device | str | None = None,
-    ):
-        super().__init__(density, context, size=size, device=device)
-        self.density = density
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The log density of latents `(..., D)`; finite for finite ones, however far out."""
-        with torch.autocast(self.device.type, enabled=False):
-            return self.density.log_prob(value.to(self.dtype).clamp(-FAR, FAR))
 
 
 class RelativeFlow(Distribution):
@@ -228,7 +188,7 @@ def _log_normal(noise: Tensor) -> Tensor:
     return -(noise.square().sum(-1) + noise.shape[-1] * math.log(2 * math.pi)) / 2
 
 
-def _fixed_noise(size: int, device: torch.device) -> Tensor:
+def fixed_noise(size: int, device: torch.device) -> Tensor:
     """Noise and its mirror image, of mean 0 and variance 1 in every coordinate, `(512, D)`."""
     half = normals(keys(0, torch.arange(DRAWS // 2, device=device), "moments"), size)
     half = half / half.square().mean(0).sqrt()

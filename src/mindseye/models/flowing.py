@@ -43,7 +43,7 @@ class Flowing(nn.Module):
         couplings: Couplings of a flow.
         hidden: Width of their networks.
         joint: Whether pictures are read together with their descriptions, by q(z|x,y).
-        mixtures: Normals of a coordinate of an autoregressive q(z); 0 for couplings there too.
+        normals: Of each coordinate of an autoregressive q(z); 0 for couplings there too.
     """
 
     factorised = False
@@ -56,7 +56,7 @@ class Flowing(nn.Module):
         hidden: int = 128,
         *,
         joint: bool = False,
-        mixtures: int = 0,
+        normals: int = 0,
     ):
         super().__init__()
         if hasattr(base, "latents") or not isinstance(getattr(base, "latent", None), int):
@@ -71,8 +71,8 @@ class Flowing(nn.Module):
         context = CODE if self.reader else 0
         self.words_flow = Couplings(self.latent, couplings, hidden, context)
         self.prior_flow: Couplings | Autoregressive = (
-            Autoregressive(self.latent, hidden, mixtures)
-            if mixtures
+            Autoregressive(self.latent, hidden, normals)
+            if normals
             else Couplings(self.latent, couplings, hidden)
         )
 
@@ -88,9 +88,11 @@ class Flowing(nn.Module):
         return self.base.prior
 
     @property
-    def aggregate(self) -> Flow:
+    def aggregate(self) -> Flow | Autoregression:
         """q(z): where pictures are, whatever they show."""
-        return self._of_all()
+        if isinstance(self.prior_flow, Autoregressive):
+            return Autoregression(self.prior_flow, device=self.device)
+        return Flow(self.prior_flow, size=self.latent, device=self.device)
 
     @property
     def knows_aggregate(self) -> bool:
@@ -125,19 +127,18 @@ class Flowing(nn.Module):
         """q(z|x,y)."""
         return self.base.q_xy(x, y)
 
-    def q_y(self, y: Labels) -> Flow:
+    def q_y(self, y: Labels) -> Flow | Autoregression:
         """q(z|y), also of descriptions that leave words open."""
         if self.reader is None:
-            nothing = torch.zeros(len(y.codes), 0, device=self.device)
-            return self._of_all(nothing)
+            return self._of_each(len(y.codes))
         return Flow(self.words_flow, self.reader(y), size=self.latent)
 
-    def _of_all(self, context: Tensor | None = None) -> Flow:
-        """q(z), once or for each of some rows of no width."""
-        flow, how = self.prior_flow, {"size": self.latent, "device": self.device}
-        if isinstance(flow, Autoregressive):
-            return Autoregression(flow, context, **how)
-        return Flow(flow, context, **how)
+    def _of_each(self, count: int) -> Flow | Autoregression:
+        """q(z), once for each of some descriptions that say nothing."""
+        if isinstance(self.prior_flow, Autoregressive):
+            return Autoregression(self.prior_flow, torch.Size([count]), device=self.device)
+        nothing = torch.zeros(count, 0, device=self.device)
+        return Flow(self.prior_flow, nothing, size=self.latent)
 
     def p_x(self, z: Tensor) -> Distribution:
         """p(x|z)."""

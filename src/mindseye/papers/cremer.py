@@ -165,7 +165,10 @@ _METHODS = {
 }
 _TARGETS = {
     "vlvae-agg": ("aggregate", "Flows fitted to the aggregate posteriors of a vlvae"),
-    "vlvae-mix": ("aggregate", "A flow, and an autoregressive q(z), fitted to those of a vlvae"),
+    "vlvae-mix": (
+        "aggregate",
+        "A flow, and an autoregressive q(z), fitted to the aggregate posteriors of a vlvae",
+    ),
     "vlvae-true": ("true-posterior", "A flow fitted to the true posterior of a vlvae's captions"),
 }
 
@@ -235,7 +238,7 @@ for _name in [name for name in DATA if name != "celeba"]:
                         _of,
                         flow=6,
                         flow_hidden=_hidden,
-                        mixtures=NORMALS if _method == "vlvae-mix" else 0,
+                        normals=NORMALS if _method == "vlvae-mix" else 0,
                         reads="q_x",
                     ),
                     (_objective,),

@@ -53,7 +53,7 @@ _FITS = {
 }
 _RIGHT = "Words that are right, Table 1 and the correctness of Table 2"
 _BOUNDS = "Bounds in nats, Tables 1 and 2"
-_WORLDS = "What an observer of our world sees in i-CLEVR"
+_WORLDS = "What an observer of our wide view sees in i-CLEVR and in its own world"
 _SHORT = {"two-objects": "objects", "celeba-words": "faces"}
 _PARTS = {("celeba-words", ""): 0.5, ("celeba-words", "true"): 1 / 3}
 """Of the steps of a data set's model and of its flows, where fewer are enough."""
@@ -142,8 +142,8 @@ CREMER_TABLES = table(
             Column("log r(z), by way of words", "by way of words", group=_BOUNDS),
             Column("colours", "colours, %", group=_WORLDS),
             Column("shapes", "shapes, %", group=_WORLDS),
-            Column("own colours", "colours in its own world, %", group=_WORLDS),
-            Column("own shapes", "shapes in its own world, %", group=_WORLDS),
+            Column("own colours", "own colours, %", group=_WORLDS),
+            Column("own shapes", "own shapes, %", group=_WORLDS),
         ),
         scorer="captions",
         asked={"pictures": 10_000},

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mindseye.errors import UsageError, listed
+from mindseye.errors import UsageError, did_you_mean, listed
 from mindseye.objectives import Objective, get_objective
 from mindseye.papers.cremer import NORMALS, SIZES, flows
 from mindseye.papers.recipe import Recipe, Refit
 
-__all__ = ["NORMALS", "flowing"]
+__all__ = ["PRIORS", "flowing"]
+
+PRIORS = {"autoregressive": NORMALS, "couplings": 0}
+"""What q(z) may be, and how many normals each of its coordinates has."""
 
 ALIKE = {"aggregate": ("aggregate-parts",)}
 """Objectives that do for other models what one of a name does."""
@@ -21,7 +24,7 @@ def flowing(
     couplings: int = 6,
     hidden: int = 0,
     pictures: int | None = None,
-    mixtures: int = 0,
+    prior: str | None = None,
 ) -> Recipe:
     """The recipe of flows beside the model of another recipe.
 
@@ -39,8 +42,7 @@ def flowing(
         hidden: Width of their networks; 0 for that of the size.
         pictures: How many there are to fit to, where they may be few; they are seen less often
             then, by narrower networks.
-        mixtures: Normals of a coordinate of an autoregressive q(z); 0 for couplings there too. What
-            fits no q(z) has none.
+        prior: What q(z) is, one of `PRIORS`; None for the first where a q(z) is fitted.
     """
     fitting = [each for each in _objectives(objective) if recipe.model.kind in each.trains]
     if recipe.model.flow:
@@ -60,13 +62,30 @@ def flowing(
         recipe,
         name=f"{recipe.name}-{objective}",
         about=f"Flows fitted to the latents of {recipe.name}.",
-        model=replace(model, mixtures=mixtures if fitting[0].name == "aggregate" else 0),
+        model=replace(model, normals=_normals(fitting[0].name, prior)),
         objectives=(fitting[0].name,),
         weights={},
         training=replace(training, seed=recipe.training.seed),
         refit=Refit(),
         start="",
     )
+
+
+def _normals(objective: str, prior: str | None) -> int:
+    """How many normals a coordinate of q(z) has."""
+    if objective != "aggregate":
+        if prior:
+            raise UsageError(
+                f"`prior={prior!r}` says nothing here: {objective!r} fits no q(z).",
+                "Leave it out.",
+            )
+        return 0
+    if prior and prior not in PRIORS:
+        raise UsageError(
+            f"`prior={prior!r}` is not known; expected {listed(PRIORS)}.",
+            did_you_mean(prior, PRIORS),
+        )
+    return PRIORS[prior or "autoregressive"]
 
 
 def _objectives(name: str) -> list[Objective]:

@@ -76,8 +76,8 @@ class Model:
     flow_hidden: int = 0
     """Width of their networks; 0 for 128."""
 
-    mixtures: int = 0
-    """Normals of a coordinate of q(z), which is autoregressive then; 0 for couplings there too."""
+    normals: int = 0
+    """Of each coordinate of q(z), which is autoregressive then; 0 for couplings there too."""
 
     reads: str = ""
     """Which inference networks that model has trained, such as q_x q_xy."""
@@ -102,7 +102,7 @@ class Model:
             )
         for name in ("latent", "strokes", "window", "language"):
             self._expect(name, getattr(self, name), 1)
-        for name in ("width", "hidden", "flow", "flow_hidden", "mixtures", "sharpen"):
+        for name in ("width", "hidden", "flow", "flow_hidden", "normals", "sharpen"):
             self._expect(name, getattr(self, name), 0)
         for name in ("latents", "units"):
             for value in getattr(self, name):
@@ -131,7 +131,7 @@ class Model:
         if isinstance(made, CompVAE):
             return FlowingParts(made, *sizes)
         joint = "q_xy" in self.reads.split()
-        return Flowing(made, vocabulary, *sizes, joint=joint, mixtures=self.mixtures)
+        return Flowing(made, vocabulary, *sizes, joint=joint, normals=self.normals)
 
     def _expect(self, name: str, value: int, least: int) -> None:
         if not least <= value <= WIDEST:

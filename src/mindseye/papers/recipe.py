@@ -100,6 +100,7 @@ class Recipe:
         _check_graph(self.data, self.model)
         for stage in self.stages:
             _check_beside(stage.name, self.model)
+        _check_normals(self)
         for name in self.weights:
             if name not in _weights(self):
                 raise UsageError(
@@ -227,7 +228,7 @@ _LATER = (
             "inference",
             "flow",
             "flow_hidden",
-            "mixtures",
+            "normals",
             "reads",
             "strokes",
             "window",
@@ -296,6 +297,16 @@ def _check_beside(objective: str, model: Model) -> None:
                 f" to a trained model is the part of {listed(fitting)}, and of nothing else.",
                 hint or next(how for needed, how in FITTED.values() if needed == name),
             )
+
+
+def _check_normals(made: Recipe) -> None:
+    """An autoregressive q(z) is there where one is fitted."""
+    if made.model.normals and "aggregate" not in made.objectives:
+        raise UsageError(
+            f"`normals={made.model.normals}` means nothing for {listed(made.objectives)}: they are"
+            " of the q(z) that 'aggregate' fits beside a trained model.",
+            "Leave it at 0; `mindseye aggregate RUN` fits one.",
+        )
 
 
 def _check_graph(data: Data, model: Model) -> None:

@@ -199,7 +199,7 @@ def worlds(
         ("i-CLEVR", _wide(theirs.x, height), [str(each) for each in concepts], None),
         ("ours", _wide(drawn, height), [str(each) for each in said], None),
     ]
-    caption = "Renders of CLEVR's own world, and ours of the same words."
+    caption = "Renders of i-CLEVR, and ours of the same words."
     yield Picture("worlds", "Two worlds", caption, row_sheet(rows))
 
 

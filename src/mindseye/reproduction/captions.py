@@ -132,13 +132,15 @@ def _observed(
 def _transferred(
     observer: Observer, data: Data, pictures: int, folder: str | None
 ) -> dict[str, Any]:
-    """Colours and shapes that an observer of ours names rightly, in i-CLEVR and in our world."""
-    if not find(["iclevr_index.npz"], places(folder, "iclevr")):
-        return {}
-    theirs = Data("iclevr", side=data.shape[1])
-    parts = [theirs.open(part, folder=folder) for part in UNFITTED]
+    """Colours and shapes that an observer of ours names rightly, in our world and in i-CLEVR."""
     own = _named(observer, [data.open("test")], pictures)
-    return _named(observer, parts, pictures) | {f"own {key}": each for key, each in own.items()}
+    found = {f"own {key}": each for key, each in own.items()}
+    if not find(["iclevr_index.npz"], places(folder, "iclevr")):
+        return found
+    theirs = Data("iclevr", side=data.shape[1])
+    return found | _named(
+        observer, [theirs.open(part, folder=folder) for part in UNFITTED], pictures
+    )
 
 
 def _named(observer: Observer, parts: Sequence[Dataset], most: int) -> dict[str, float]:
