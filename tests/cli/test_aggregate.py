@@ -135,19 +135,19 @@ def test_the_true_posterior_is_another_target(mindseye, base):
 
 @pytest.mark.parametrize(
     ("asked", "normals"),
-    [((), 16), (("--prior", "autoregressive"), 16), (("--prior", "couplings"), 0)],
+    [((), 16), (("--base", "autoregressive"), 16), (("--base", "normal"), 0)],
 )
-def test_what_q_of_z_is_may_be_chosen(base, asked, normals):
+def test_what_q_of_z_begins_with_may_be_chosen(base, asked, normals):
     made = fitted(base, *asked)
     assert made.recipe.model.normals == normals
     assert made.model().knows_aggregate
 
 
-def test_another_q_of_z_is_refused(mindseye, base):
-    told = mindseye("aggregate", str(base.path), "--prior", "coupling")
-    refused(told, "'coupling' is not one of 'autoregressive', 'couplings'")
-    told = mindseye("aggregate", str(base.path), "--target", "true", "--prior", "autoregressive")
-    refused(told, "`prior='autoregressive'` says nothing here", "'true-posterior' fits no q(z)")
+def test_another_base_of_q_of_z_is_refused(mindseye, base):
+    told = mindseye("aggregate", str(base.path), "--base", "norm")
+    refused(told, "'norm' is not one of 'autoregressive', 'normal'")
+    told = mindseye("aggregate", str(base.path), "--target", "true", "--base", "autoregressive")
+    refused(told, "`base='autoregressive'` says nothing here", "'true-posterior' fits no q(z)")
 
 
 def test_a_model_that_believed_nothing_of_words_does_with_flows(mindseye, root):

@@ -11,10 +11,10 @@ from torch.testing import assert_close
 from zuko.distributions import DiagNormal, NormalizingFlow
 from zuko.transforms import ComposedTransform, CouplingTransform, PermutationTransform
 
-from mindseye.distributions import Flow, RelativeFlow, standard_normal
+from mindseye.distributions import Autoregression, Flow, RelativeFlow, standard_normal
 from mindseye.distributions.normal import DiagonalNormal
 from mindseye.models.exact import LinearGaussian
-from mindseye.networks import Couplings
+from mindseye.networks import Autoregressive, Couplings
 from mindseye.networks.coupling import WIDEST, _Affine, _Coupling, _Permutation
 
 
@@ -340,3 +340,49 @@ def test_draws_of_a_relative_flow_pass_gradients_on():
     q.rsample().sum().backward()
     assert all(p.grad is not None for p in couplings.parameters())
     assert repr(q) == "RelativeFlow(size=3, batch_shape=(7,))"
+
+
+# Another base than a normal
+
+
+def based(size=3, batch=None):
+    """Couplings over mixtures of one coordinate after another."""
+    torch.manual_seed(0)
+    couplings, said = Couplings(size, 2, 8), Autoregressive(size, 12, 3)
+    with torch.no_grad():
+        for p in (*couplings.parameters(), *said.parameters()):
+            p += 0.2 * torch.randn_like(p)
+    context = None if batch is None else torch.zeros(batch, 0)
+    return Flow(couplings, context, size=size, base=Autoregression(said))
+
+
+def test_a_base_gives_its_density_to_the_noise_of_the_map():
+    flow = based()
+    z = torch.randn(50, 3)
+    noise, log_det = flow.couplings.inverse(z)
+    assert_close(flow.log_prob(z), flow.base.log_prob(noise) + log_det)
+
+
+def test_a_flow_of_a_base_integrates_to_one():
+    flow = based(size=2)
+    side = torch.linspace(-25, 25, 601)
+    with torch.no_grad():
+        density = flow.log_prob(torch.cartesian_prod(side, side)).exp().view(601, 601)
+    assert torch.trapezoid(torch.trapezoid(density, side), side).item() == pytest.approx(
+        1, abs=5e-3
+    )
+
+
+def test_noise_comes_back_through_a_base():
+    flow, noise = based(), torch.randn(200, 3)
+    assert_close(flow.noise_of(flow.at(noise)), noise, atol=1e-3, rtol=1e-3)
+
+
+def test_draws_of_a_base_have_its_density_and_every_row_the_same():
+    flow, rows = based(), based(batch=4)
+    torch.manual_seed(0)
+    z, log_q = flow.rsample_with_log_prob()
+    assert_close(log_q, flow.log_prob(z), atol=1e-4, rtol=1e-4)
+    assert rows.sample().shape == (4, 3)
+    assert_close(rows.log_prob(z.expand(4, 3)), flow.log_prob(z).expand(4))
+    assert_close(rows.mean, flow.mean.expand(4, 3))

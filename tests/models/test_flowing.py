@@ -229,28 +229,26 @@ def test_repr_says_what_is_fitted_to_what():
     assert "≈ E[q(z | x, y)] over all" in repr(make("vlvae-joint"))
 
 
-# An autoregressive q(z)
+# An autoregressive base of q(z)
 
 
 @pytest.mark.parametrize("name", BASES)
-def test_an_autoregressive_aggregate_is_fitted_in_the_place_of_couplings(name):
+def test_an_autoregressive_base_learns_with_the_couplings_of_the_aggregate(name):
     model = make(name, normals=3)
     assert not model.knows_aggregate
-    before = model.aggregate.log_prob(torch.zeros(1, D))
+    before = state(model.prior_base), state(model.prior_flow)
     bound = fitted(model, "aggregate")
     assert bound.value.isfinite().all()
-    assert isinstance(model.aggregate, Autoregression)
+    assert isinstance(model.aggregate.base, Autoregression)
     assert model.knows_aggregate
-    assert model.aggregate.log_prob(torch.zeros(1, D)) != before
-    assert_close(model.q_y(EVERY).sample().shape, (len(EVERY.codes), D))
-    assert not isinstance(model.q_y(EVERY), Autoregression)
+    assert changed(model.prior_base, before[0])
+    assert changed(model.prior_flow, before[1])
+    assert model.q_y(EVERY).base is None
 
 
 def test_where_there_are_no_words_it_is_what_is_believed_of_each():
     model = make("vae", Vocabulary([]), normals=3)
-    nothing = Labels.full(torch.zeros(5, 0, dtype=torch.long))
-    believed = model.q_y(nothing)
-    assert isinstance(believed, Autoregression)
+    believed = model.q_y(Labels.full(torch.zeros(5, 0, dtype=torch.long)))
     assert believed.batch_shape == (5,)
     z = torch.randn(5, D, generator=torch.Generator().manual_seed(0))
     assert torch.equal(believed.log_prob(z), model.aggregate.log_prob(z))

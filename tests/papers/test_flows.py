@@ -72,14 +72,14 @@ def test_the_model_stays_as_it_was_and_what_came_after_it_is_left_out():
 def test_mixtures_are_of_what_fits_an_aggregate_of_pictures():
     recipe = get_recipe("one-object/vlvae-tiny")
     assert flowing(recipe).model.normals == 16
-    assert flowing(recipe, prior="couplings").model.normals == 0
-    assert flowing(recipe).digest != flowing(recipe, prior="couplings").digest
+    assert flowing(recipe, base="normal").model.normals == 0
+    assert flowing(recipe).digest != flowing(recipe, base="normal").digest
     assert flowing(recipe, "true-posterior").model.normals == 0
     assert flowing(get_recipe("sines/compvae-tiny")).model.normals == 0
     with pytest.raises(UsageError, match="'aggregate-parts' fits no q"):
-        flowing(get_recipe("sines/compvae-tiny"), prior="couplings")
-    with pytest.raises(UsageError, match=r"`prior='flows'` is not known; expected 'auto"):
-        flowing(recipe, prior="flows")
+        flowing(get_recipe("sines/compvae-tiny"), base="normal")
+    with pytest.raises(UsageError, match=r"`base='flows'` is not known; expected 'auto"):
+        flowing(recipe, base="flows")
 
 
 def test_an_autoregressive_q_of_z_is_of_what_fits_one():
@@ -128,10 +128,10 @@ def test_the_recipe_of_faces_knows_how_few_there_are():
     assert ours.training == get_recipe("celeba-words/vlvae-agg-fast").training
 
 
-@pytest.mark.parametrize(("prior", "name"), [("couplings", "agg"), (None, "mix")])
-def test_what_is_made_of_a_vlvae_is_what_the_table_has(prior, name):
+@pytest.mark.parametrize(("base", "name"), [("normal", "agg"), (None, "mix")])
+def test_what_is_made_of_a_vlvae_is_what_the_table_has(base, name):
     ours, theirs = (
-        flowing(get_recipe("one-object/vlvae-lean"), prior=prior),
+        flowing(get_recipe("one-object/vlvae-lean"), base=base),
         get_recipe(f"one-object/vlvae-{name}-lean"),
     )
     for part in ("model", "data", "objectives", "training"):

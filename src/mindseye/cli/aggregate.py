@@ -14,11 +14,11 @@ from mindseye.cli.train import TensorBoard
 __all__ = ["aggregate"]
 
 
-class Prior(StrEnum):
-    """What q(z) is."""
+class Base(StrEnum):
+    """What q(z) begins with."""
 
     autoregressive = "autoregressive"
-    couplings = "couplings"
+    normal = "normal"
 
 
 class Target(StrEnum):
@@ -34,11 +34,11 @@ def aggregate(
         Target,
         typer.Option(help="The aggregate posterior of pictures, or the true posterior of words."),
     ] = Target.aggregate,
-    prior: Annotated[
-        Prior | None,
+    base: Annotated[
+        Base | None,
         typer.Option(
-            help="The aggregate prior q(z): autoregressive, which is what it is if it is not said, "
-            "or couplings, as in the paper."
+            help="What the couplings of q(z) begin with: mixtures of one coordinate after another, "
+            "which they do if nothing is said, or one normal, as in the paper."
         ),
     ] = None,
     couplings: Annotated[int, typer.Option(help="Couplings of a flow.")] = 6,
@@ -57,14 +57,14 @@ def aggregate(
     """Fit flows to the latents of a trained model, which is held still.
 
     One flow learns q(z|y): where the pictures of a description are, also of one that leaves words
-    open. Another density learns q(z), where all pictures are. The result is a run of its own, which
+    open. Another learns q(z), where all pictures are. The result is a run of its own, which
     imagines, evaluates and is shown as any other; a model of pictures alone learns words this way.
     Of a model of parts one flow learns where the latent of a whole is, given those of its parts.
 
     \b
     mindseye aggregate runs/00001-two-objects-vlvae-lean
     mindseye aggregate 1 --target true
-    mindseye aggregate 7 --prior couplings --couplings 8 --set steps=4000
+    mindseye aggregate 7 --base normal --couplings 8 --set steps=4000
     mindseye aggregate runs/00018-sines-compvae-lean
     """
     from mindseye.papers.flows import flowing
@@ -73,7 +73,7 @@ def aggregate(
     train_beside(
         run,
         lambda recipe, pictures: flowing(
-            recipe, objective, couplings, hidden, pictures, prior and prior.value
+            recipe, objective, couplings, hidden, pictures, base and base.value
         ),
         settings=set_,
         seed=seed,

@@ -7,7 +7,8 @@ q(z_d \mid z_{<d}) = \sum_k \pi_{dk}\, \mathcal{N}(z_d; \mu_{dk}, \sigma_{dk}) ,
 $$
 
 A map that can be undone sends one normal to one connected thing, and thousands of clusters with
-nothing between them are not one: it leaves bridges. A mixture has none to leave.
+nothing between them are not one: it leaves bridges. A mixture has none to leave, and is the better
+base of a flow.
 
 It is a map of noise as well, $\varepsilon_d = \Phi^{-1}(F_d(z_d \mid z_{<d}))$ with $F_d$ the
 distribution function of the mixture. The way back is found by halving intervals: the quantile of a

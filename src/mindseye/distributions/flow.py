@@ -27,7 +27,7 @@ from torch.types import _size
 from mindseye.distributions.normal import ONE, DiagonalNormal
 from mindseye.randomness import keys, normals
 
-__all__ = ["Flow", "Invertible", "RelativeFlow", "fixed_noise"]
+__all__ = ["Base", "Flow", "Invertible", "RelativeFlow", "fixed_noise"]
 
 FAR = 1e6
 """Latents farther out have the density of this place, so that it is finite everywhere."""
@@ -51,8 +51,24 @@ class Invertible(Protocol):
         ...
 
 
+class Base(Protocol):
+    """Where a flow begins instead of a standard normal; `Autoregression` is one."""
+
+    def at(self, noise: Tensor) -> Tensor:
+        """What it makes of standard normal noise `(..., D)`."""
+        ...
+
+    def noise_of(self, value: Tensor) -> Tensor:
+        """The noise of that."""
+        ...
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Its log density."""
+        ...
+
+
 class Flow(Distribution):
-    """What an invertible map makes of standard normal noise.
+    """What an invertible map makes of standard normal noise, or of another base.
 
     It is computed in float32 at least, also where autocast rounds to fewer digits.
 
@@ -61,6 +77,7 @@ class Flow(Distribution):
         context: What it is conditioned on, `(..., C)`, a distribution for each; None for one alone.
         size: D.
         device: Where it draws; the context's if there is one.
+        base: Where it begins; a standard normal if nothing is said. Draws get no gradient in it.
     """
 
     has_rsample = True
@@ -72,10 +89,11 @@ class Flow(Distribution):
         *,
         size: int,
         device: torch.device | str | None = None,
+        base: Base | None = None,
     ):
         given = torch.empty(0, device=device) if context is None else context
         self.dtype = torch.promote_types(given.dtype, torch.float32)
-        self.device, self.couplings = given.device, couplings
+        self.device, self.couplings, self.base = given.device, couplings, base
         self.context = None if context is None else context.to(self.dtype)
         super().__init__(given.shape[:-1], torch.Size([size]), validate_args=False)
 
@@ -88,25 +106,29 @@ class Flow(Distribution):
         """A draw and its log density, for the price of the draw."""
         noise = torch.randn(self._extended_shape(), dtype=self.dtype, device=self.device)
         with torch.autocast(self.device.type, enabled=False):
+            noise = self.base.at(noise) if self.base else noise
             z, log_det = self.couplings.forward(noise, self.context)
-            return z, _log_normal(noise) - log_det
+            return z, self._log_base(noise) - log_det
 
     def at(self, noise: Tensor) -> Tensor:
         """The latents of standard normal noise `(..., D)`; leading sizes broadcast."""
         with torch.autocast(self.device.type, enabled=False):
-            return self.couplings.forward(noise.to(self.dtype), self.context)[0]
+            noise = noise.to(self.dtype)
+            noise = self.base.at(noise) if self.base else noise
+            return self.couplings.forward(noise, self.context)[0]
 
     def noise_of(self, value: Tensor) -> Tensor:
         """The noise of latents `(..., D)`: what `at` makes them of."""
         with torch.autocast(self.device.type, enabled=False):
-            return self.couplings.inverse(value.to(self.dtype), self.context)[0]
+            noise, _ = self.couplings.inverse(value.to(self.dtype), self.context)
+            return self.base.noise_of(noise) if self.base else noise
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The log density of latents `(..., D)`; finite for finite ones, however far out."""
         with torch.autocast(self.device.type, enabled=False):  # bfloat16 has no digits for this
             near = value.to(self.dtype).clamp(-FAR, FAR)
             noise, log_det = self.couplings.inverse(near, self.context)
-            return _log_normal(noise.clamp(-FARTHEST, FARTHEST)) + log_det
+            return self._log_base(noise.clamp(-FARTHEST, FARTHEST)) + log_det
 
     @property
     def mean(self) -> Tensor:
@@ -123,6 +145,9 @@ class Flow(Distribution):
 
     def __repr__(self) -> str:
         return f"Flow(size={self.event_shape[0]}, batch_shape={tuple(self.batch_shape)})"
+
+    def _log_base(self, noise: Tensor) -> Tensor:
+        return self.base.log_prob(noise) if self.base else _log_normal(noise)
 
     def _draws(self) -> Tensor:
         """The latents of the fixed noise, `(512, ..., D)`."""

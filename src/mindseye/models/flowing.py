@@ -43,7 +43,7 @@ class Flowing(nn.Module):
         couplings: Couplings of a flow.
         hidden: Width of their networks.
         joint: Whether pictures are read together with their descriptions, by q(z|x,y).
-        normals: Of each coordinate of an autoregressive q(z); 0 for couplings there too.
+        normals: Of each coordinate of the autoregressive base of q(z); 0 for a normal there too.
     """
 
     factorised = False
@@ -70,11 +70,8 @@ class Flowing(nn.Module):
         self.reader = CaptionEncoder(vocabulary, CODE) if len(vocabulary) else None
         context = CODE if self.reader else 0
         self.words_flow = Couplings(self.latent, couplings, hidden, context)
-        self.prior_flow: Couplings | Autoregressive = (
-            Autoregressive(self.latent, hidden, normals)
-            if normals
-            else Couplings(self.latent, couplings, hidden)
-        )
+        self.prior_flow = Couplings(self.latent, couplings, hidden)
+        self.prior_base = Autoregressive(self.latent, hidden, normals) if normals else None
 
     def train(self, mode: bool = True) -> Flowing:
         """Let the flows learn; the model below stays as it is used."""
@@ -88,16 +85,16 @@ class Flowing(nn.Module):
         return self.base.prior
 
     @property
-    def aggregate(self) -> Flow | Autoregression:
+    def aggregate(self) -> Flow:
         """q(z): where pictures are, whatever they show."""
-        if isinstance(self.prior_flow, Autoregressive):
-            return Autoregression(self.prior_flow, device=self.device)
-        return Flow(self.prior_flow, size=self.latent, device=self.device)
+        return self._of_all()
 
     @property
     def knows_aggregate(self) -> bool:
-        """Whether q(z) was fitted; couplings are p(z) as long as they were not."""
-        return self.prior_flow.learnt
+        """Whether q(z) was fitted; it is p(z), or next to it, as long as it was not."""
+        return any(
+            bool(p.any()) for name, p in self.prior_flow.named_parameters() if "bias" in name
+        )
 
     @property
     def device(self) -> torch.device:
@@ -127,18 +124,17 @@ class Flowing(nn.Module):
         """q(z|x,y)."""
         return self.base.q_xy(x, y)
 
-    def q_y(self, y: Labels) -> Flow | Autoregression:
+    def q_y(self, y: Labels) -> Flow:
         """q(z|y), also of descriptions that leave words open."""
         if self.reader is None:
-            return self._of_each(len(y.codes))
+            return self._of_all(torch.zeros(len(y.codes), 0, device=self.device))
         return Flow(self.words_flow, self.reader(y), size=self.latent)
 
-    def _of_each(self, count: int) -> Flow | Autoregression:
-        """q(z), once for each of some descriptions that say nothing."""
-        if isinstance(self.prior_flow, Autoregressive):
-            return Autoregression(self.prior_flow, torch.Size([count]), device=self.device)
-        nothing = torch.zeros(count, 0, device=self.device)
-        return Flow(self.prior_flow, nothing, size=self.latent)
+    def _of_all(self, context: Tensor | None = None) -> Flow:
+        """q(z), once or for each of some rows of no width."""
+        base = Autoregression(self.prior_base, device=self.device) if self.prior_base else None
+        options = {"size": self.latent, "device": self.device, "base": base}
+        return Flow(self.prior_flow, context, **options)
 
     def p_x(self, z: Tensor) -> Distribution:
         """p(x|z)."""

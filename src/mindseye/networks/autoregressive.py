@@ -42,7 +42,7 @@ class Autoregressive(Unrounded, nn.Module):
         blocks: Residual blocks.
     """
 
-    def __init__(self, size: int, hidden: int = 256, normals: int = 16, blocks: int = 2):
+    def __init__(self, size: int, hidden: int = 256, normals: int = 16, blocks: int = 1):
         super().__init__()
         self.size, self.normals = size, normals
         inputs, units = torch.arange(1, size + 1), torch.arange(max(hidden, size)) % size
@@ -63,12 +63,6 @@ class Autoregressive(Unrounded, nn.Module):
         for d in range(self.size):
             rows = slice(3 * self.normals * d, 3 * self.normals * (d + 1))
             yield self._mixture(linear(self._features(z, seen), weight[rows], self.last.bias[rows]))
-
-    @property
-    def learnt(self) -> bool:
-        """Whether it says of any coordinate what it did not begin with."""
-        weights = self.last.bias.view(self.size, 3, -1)[:, 0]
-        return bool(self.last.weight.any() or weights.any())
 
     def extra_repr(self) -> str:
         """The sizes of latents and mixtures."""

@@ -86,11 +86,6 @@ class Couplings(Unrounded, nn.Module):
         return noise.view(*shape, self.size), torch.cat(logs, -1).sum(-1).view(shape)
 
     @property
-    def learnt(self) -> bool:
-        """Whether it is more than the permutation that it began as."""
-        return any(bool(each.any()) for name, each in self.named_parameters() if "bias" in name)
-
-    @property
     def _chain(self) -> list[_Step]:
         return cast("list[_Step]", list(self.steps))
 

@@ -46,14 +46,13 @@ References:
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.distributions import Distribution, kl_divergence
 from torch.nn.functional import one_hot
 
-from mindseye.distributions import Flow
 from mindseye.labels import Labels
 from mindseye.models.flowing import Flowing
 from mindseye.models.flowing_parts import FlowingParts
@@ -98,7 +97,7 @@ def fit_aggregate_of_parts(model: FlowingParts, x: Tensor, y: Any) -> Bound:
 @objective("true-posterior", fits="q_y", cite="cremer2018 vedantam2018", trains="joint vlvae")
 def fit_true_posterior(model: Flowing, x: Tensor, y: Any, *, gamma: float = 1.0) -> Bound:
     """elbo(y) under the flow q(z|y); the model is held still, and pictures are not looked at."""
-    z, log_q = cast("Flow", model.q_y(y)).rsample_with_log_prob()
+    z, log_q = model.q_y(y).rsample_with_log_prob()
     log_py, log_p = model.p_y(z).log_prob(y), model.prior.log_prob(z)
     terms = {"log_py_qy": log_py, "kl_qy_p": log_q - log_p}
     return Bound(gamma * log_py + log_p - log_q, terms)

@@ -8,7 +8,7 @@ out), `celeba-words` or `one-object`, and MODEL
 | `vlvae`          | pictures and captions behind one latent, inferred from the picture        |
 | `vlvae-joint`    | the same, inferred from the picture and its caption                       |
 | `vlvae-agg`      | flows fitted to the aggregate posteriors of a trained `vlvae`             |
-| `vlvae-mix`      | the same, q(z) autoregressive: ours                                       |
+| `vlvae-mix`      | the same, q(z) with an autoregressive base: ours                          |
 | `vlvae-true`     | a flow fitted to the true posterior of its captions                       |
 | `observer`       | who judges: of Two Objects it is told the relation                        |
 
@@ -148,7 +148,7 @@ PICTURES = {"celeba-words": 28_155}
 """Training pictures of data that are few."""
 
 NORMALS = 16
-"""Of a coordinate of an autoregressive q(z)."""
+"""Of a coordinate of the autoregressive base of q(z)."""
 
 _HIDDEN = {"": 256, "fast": 1024, "lean": 256, "tiny": 16}
 _SIDES = {"lean": 48, "tiny": 16}
@@ -167,7 +167,7 @@ _TARGETS = {
     "vlvae-agg": ("aggregate", "Flows fitted to the aggregate posteriors of a vlvae"),
     "vlvae-mix": (
         "aggregate",
-        "A flow, and an autoregressive q(z), fitted to the aggregate posteriors of a vlvae",
+        "The same flows, that of q(z) with an autoregressive base",
     ),
     "vlvae-true": ("true-posterior", "A flow fitted to the true posterior of a vlvae's captions"),
 }

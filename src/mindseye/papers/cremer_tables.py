@@ -84,7 +84,7 @@ def _rows() -> Iterator[Entry]:
             )
     yield Entry(
         "objects-mix",
-        "Two Objects, aggregate posterior, autoregressive aggregate prior: ours",
+        "Two Objects, aggregate posterior, aggregate prior with an autoregressive base: ours",
         "two-objects/vlvae-mix",
         after="objects",
         part=1 / 2,

@@ -9,10 +9,10 @@ from mindseye.objectives import Objective, get_objective
 from mindseye.papers.cremer import NORMALS, SIZES, flows
 from mindseye.papers.recipe import Recipe, Refit
 
-__all__ = ["PRIORS", "flowing"]
+__all__ = ["BASES", "flowing"]
 
-PRIORS = {"autoregressive": NORMALS, "couplings": 0}
-"""What q(z) may be, and how many normals each of its coordinates has."""
+BASES = {"autoregressive": NORMALS, "normal": 0}
+"""What q(z) may begin with, and how many normals each coordinate of it has."""
 
 ALIKE = {"aggregate": ("aggregate-parts",)}
 """Objectives that do for other models what one of a name does."""
@@ -24,7 +24,7 @@ def flowing(
     couplings: int = 6,
     hidden: int = 0,
     pictures: int | None = None,
-    prior: str | None = None,
+    base: str | None = None,
 ) -> Recipe:
     """The recipe of flows beside the model of another recipe.
 
@@ -42,7 +42,7 @@ def flowing(
         hidden: Width of their networks; 0 for that of the size.
         pictures: How many there are to fit to, where they may be few; they are seen less often
             then, by narrower networks.
-        prior: What q(z) is, one of `PRIORS`; None for the first where a q(z) is fitted.
+        base: What q(z) begins with, one of `BASES`; None for the first where a q(z) is fitted.
     """
     fitting = [each for each in _objectives(objective) if recipe.model.kind in each.trains]
     if recipe.model.flow:
@@ -62,7 +62,7 @@ def flowing(
         recipe,
         name=f"{recipe.name}-{objective}",
         about=f"Flows fitted to the latents of {recipe.name}.",
-        model=replace(model, normals=_normals(fitting[0].name, prior)),
+        model=replace(model, normals=_normals(fitting[0].name, base)),
         objectives=(fitting[0].name,),
         weights={},
         training=replace(training, seed=recipe.training.seed),
@@ -71,21 +71,21 @@ def flowing(
     )
 
 
-def _normals(objective: str, prior: str | None) -> int:
-    """How many normals a coordinate of q(z) has."""
+def _normals(objective: str, base: str | None) -> int:
+    """How many normals a coordinate of the base of q(z) has."""
     if objective != "aggregate":
-        if prior:
+        if base:
             raise UsageError(
-                f"`prior={prior!r}` says nothing here: {objective!r} fits no q(z).",
+                f"`base={base!r}` says nothing here: {objective!r} fits no q(z).",
                 "Leave it out.",
             )
         return 0
-    if prior and prior not in PRIORS:
+    if base and base not in BASES:
         raise UsageError(
-            f"`prior={prior!r}` is not known; expected {listed(PRIORS)}.",
-            did_you_mean(prior, PRIORS),
+            f"`base={base!r}` is not known; expected {listed(BASES)}.",
+            did_you_mean(base, BASES),
         )
-    return PRIORS[prior or "autoregressive"]
+    return BASES[base or "autoregressive"]
 
 
 def _objectives(name: str) -> list[Objective]:

@@ -77,7 +77,7 @@ class Model:
     """Width of their networks; 0 for 128."""
 
     normals: int = 0
-    """Of each coordinate of q(z), which is autoregressive then; 0 for couplings there too."""
+    """Of each coordinate of the autoregressive base of q(z); 0 for a normal as of q(z|y)."""
 
     reads: str = ""
     """Which inference networks that model has trained, such as q_x q_xy."""

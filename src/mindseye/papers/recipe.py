@@ -300,11 +300,11 @@ def _check_beside(objective: str, model: Model) -> None:
 
 
 def _check_normals(made: Recipe) -> None:
-    """An autoregressive q(z) is there where one is fitted."""
+    """An autoregressive base of q(z) is there where a q(z) is fitted."""
     if made.model.normals and "aggregate" not in made.objectives:
         raise UsageError(
             f"`normals={made.model.normals}` means nothing for {listed(made.objectives)}: they are"
-            " of the q(z) that 'aggregate' fits beside a trained model.",
+            " of the base of the q(z) that 'aggregate' fits beside a trained model.",
             "Leave it at 0; `mindseye aggregate RUN` fits one.",
         )
 

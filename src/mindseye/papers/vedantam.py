@@ -139,9 +139,7 @@ def _refitted(made: Recipe, size: str) -> Recipe:
 
 def _with_flows(made: Recipe, size: str) -> Recipe:
     """Flows beside a trained model, fitted to its aggregate posterior, as in `papers.cremer`."""
-    return replace(
-        flowing(made, prior="couplings"), name=f"{made.name.removesuffix(size)}-flow{size}"
-    )
+    return replace(flowing(made, base="normal"), name=f"{made.name.removesuffix(size)}-flow{size}")
 
 
 def _mnist_a(goal: str, size: str, *, compositional: bool) -> Recipe:
