@@ -34,6 +34,10 @@ from mindseye.networks import Autoregressive, Couplings
 __all__ = ["Flowing"]
 
 
+WIDER = 2
+"""Times the width of couplings an autoregressive base has: its units are shared by coordinates."""
+
+
 class Flowing(nn.Module):
     """A model that is held still, and the flows q(z|y) and q(z).
 
@@ -71,7 +75,8 @@ class Flowing(nn.Module):
         context = CODE if self.reader else 0
         self.words_flow = Couplings(self.latent, couplings, hidden, context)
         self.prior_flow = Couplings(self.latent, couplings, hidden)
-        self.prior_base = Autoregressive(self.latent, hidden, normals) if normals else None
+        wide = WIDER * hidden
+        self.prior_base = Autoregressive(self.latent, wide, normals) if normals else None
 
     def train(self, mode: bool = True) -> Flowing:
         """Let the flows learn; the model below stays as it is used."""

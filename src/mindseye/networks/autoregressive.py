@@ -42,7 +42,7 @@ class Autoregressive(Unrounded, nn.Module):
         blocks: Residual blocks.
     """
 
-    def __init__(self, size: int, hidden: int = 256, normals: int = 16, blocks: int = 1):
+    def __init__(self, size: int, hidden: int = 256, normals: int = 16, blocks: int = 2):
         super().__init__()
         self.size, self.normals = size, normals
         inputs, units = torch.arange(1, size + 1), torch.arange(max(hidden, size)) % size
