@@ -160,7 +160,7 @@ def test_an_observer_of_wide_views_needs_the_renders_of_clevr_for_more_than_its_
     assert drawn("worlds") == []
 
 
-def test_of_i_clevr_it_is_asked_about_rows_that_its_world_was_not_fitted_to(untrained, monkeypatch):
+def test_of_i_clevr_it_is_asked_about_rows_by_which_nothing_was_chosen(untrained, monkeypatch):
     asked = []
 
     class Theirs:
@@ -176,7 +176,7 @@ def test_of_i_clevr_it_is_asked_about_rows_that_its_world_was_not_fitted_to(untr
     monkeypatch.setattr(scoring, "find", lambda *_: Path("iclevr_index.npz"))
     monkeypatch.setattr(scoring, "Data", Theirs)
     found = scored(run)
-    assert asked == [("iclevr", side), "validation", "test", "observer"]
+    assert asked == [("iclevr", side), "test", "observer"]
     assert found.keys() == {"colours", "shapes", "own colours", "own shapes"}
 
 

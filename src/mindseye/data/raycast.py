@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from mindseye.data.camera import Scene, View, constant, looking
+from mindseye.data.looks import CLEVR
 from mindseye.data.solids import Met, Solid, Start, dot, wide
 
 __all__ = ["render"]
@@ -190,7 +191,7 @@ def _window(thing: Solid, cast: _Cast) -> tuple[Tensor, Tensor, int]:
     x = (ray * cast.right).sum(1) / (depth * view.half * view.aspect)
     y = (ray * cast.up).sum(1) / (depth * view.half)
     per_unit = max(view.height, view.width / view.aspect) / view.half / 2
-    reach = max(view.look.radii) * (1 + view.look.spread) * view.look.reach / 0.7
+    reach = max(view.look.radii) * (1 + view.look.spread) * view.look.reach / max(CLEVR.radii)
     side = min(2 * math.ceil(per_unit * reach / NEAREST + 1), view.height, view.width)
     row = ((1 - y) * view.height / 2 - side / 2).round().long().clamp_(0, view.height - side)
     column = ((1 + x) * view.width / 2 - side / 2).round().long().clamp_(0, view.width - side)

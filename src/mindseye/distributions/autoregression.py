@@ -32,7 +32,7 @@ from torch import Tensor
 from torch.distributions import Distribution
 from torch.types import _size
 
-from mindseye.distributions.flow import DRAWS, FAR, fixed_noise
+from mindseye.distributions.flow import FAR, fixed_noise
 from mindseye.distributions.normal import ONE
 
 __all__ = ["Autoregression", "Mixtures"]
@@ -66,20 +66,12 @@ class Autoregression(Distribution):
 
     Arguments:
         mixtures: Who says them.
-        batch_shape: Of so many distributions, which are all alike.
         device: Where it draws.
     """
 
-    def __init__(
-        self,
-        mixtures: Mixtures,
-        batch_shape: _size = ONE,
-        *,
-        device: torch.device | str | None = None,
-    ):
+    def __init__(self, mixtures: Mixtures, *, device: torch.device | str | None = None):
         self.mixtures, self.device = mixtures, torch.empty(0, device=device).device
-        shapes = torch.Size(batch_shape), torch.Size([mixtures.size])
-        super().__init__(*shapes, validate_args=False)
+        super().__init__(ONE, torch.Size([mixtures.size]), validate_args=False)
 
     def sample(self, sample_shape: _size = ONE) -> Tensor:
         """Draws."""
@@ -88,7 +80,7 @@ class Autoregression(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         """The log density of latents `(..., D)`; finite for finite ones, however far out."""
         with torch.autocast(self.device.type, enabled=False):
-            z = self._rows(value).clamp(-FAR, FAR)
+            z = _precise(value).clamp(-FAR, FAR)
             weight, mean, log_scale = self.mixtures.forward(z)
             apart = (z[..., None] - mean) * torch.exp(-log_scale)
             each = weight - log_scale - (apart.square() + math.log(2 * math.pi)) / 2
@@ -98,7 +90,7 @@ class Autoregression(Distribution):
     def at(self, noise: Tensor) -> Tensor:
         """The latents of standard normal noise `(..., D)`; leading sizes broadcast."""
         with torch.autocast(self.device.type, enabled=False):
-            noise = self._rows(noise)
+            noise = _precise(noise)
             z = torch.zeros_like(noise)
             for d, said in enumerate(self.mixtures.one_by_one(z)):
                 z[..., d] = _quantile(noise[..., d].double(), *(each.double() for each in said))
@@ -108,7 +100,7 @@ class Autoregression(Distribution):
     def noise_of(self, value: Tensor) -> Tensor:
         """The noise of latents `(..., D)`: what `at` makes them of."""
         with torch.autocast(self.device.type, enabled=False):
-            z = self._rows(value)
+            z = _precise(value)
             said = (each.double() for each in self.mixtures.forward(z))
             below, above = (each.clamp(min=FAINTEST) for each in _shares(z.double(), *said))
             low, high = torch.special.ndtri(below), -torch.special.ndtri(above)
@@ -117,31 +109,24 @@ class Autoregression(Distribution):
     @property
     def mean(self) -> Tensor:
         """The mean of 512 draws of fixed noise: an estimate."""
-        return self._draws().mean(0).expand(self._extended_shape())
+        return self._draws().mean(0)
 
     @property
     def variance(self) -> Tensor:
         """The variance of 512 draws of fixed noise: an estimate; `stddev` is its root."""
-        return self._draws().var(0, correction=0).expand(self._extended_shape())
+        return self._draws().var(0, correction=0)
 
     def __repr__(self) -> str:
-        shape = tuple(self.batch_shape)
-        return f"Autoregression(size={self.event_shape[0]}, batch_shape={shape})"
+        return f"Autoregression(size={self.event_shape[0]})"
 
     def _draws(self) -> Tensor:
-        """The latents of the fixed noise, `(512, 1, …, D)`."""
-        noise = fixed_noise(self.event_shape[0], self.device)
-        return (
-            Autoregression(self.mixtures, device=self.device)
-            .at(noise)
-            .view(DRAWS, *[1] * len(self.batch_shape), -1)
-        )
+        """The latents of the fixed noise, `(512, D)`."""
+        return self.at(fixed_noise(self.event_shape[0], self.device))
 
-    def _rows(self, value: Tensor) -> Tensor:
-        """Points with the leading sizes of the distributions, of enough digits."""
-        shape = torch.broadcast_shapes(value.shape[:-1], self.batch_shape)
-        value = value.to(torch.promote_types(value.dtype, torch.float32))
-        return value.expand(*shape, value.shape[-1])
+
+def _precise(value: Tensor) -> Tensor:
+    """Points in float32 at least."""
+    return value.to(torch.promote_types(value.dtype, torch.float32))
 
 
 def _quantile(noise: Tensor, weight: Tensor, mean: Tensor, log_scale: Tensor) -> Tensor:

@@ -126,7 +126,7 @@ CREMER_TABLES = table(
         "quarter of the training part is the observer's. Where kinds are held out, 81 of the 96 "
         "kinds of objects are seen in training and captions with one of 10 others are asked for "
         "as never seen. The observer of the wide view is trained on our renders alone, whose look "
-        "and sizes were fitted to the training rows of i-CLEVR, and is asked about the others.",
+        "was fitted to training rows of i-CLEVR, and is asked about its test and observer rows.",
         rows=tuple(_rows()),
         columns=(
             Column("correctness", "captions, %", group=_RIGHT),

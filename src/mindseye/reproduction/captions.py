@@ -33,8 +33,8 @@ SHARES = (
     "real pictures",
 )
 
-UNFITTED = ("validation", "test", "observer")
-"""The parts of i-CLEVR by which the look of our wide view was not chosen."""
+UNSEEN = ("test", "observer")
+"""The parts of i-CLEVR by which nothing of our wide view or its observer was chosen."""
 
 FRESH = 1_000_000
 """The seed of new pictures of captions that were seen in training."""
@@ -138,9 +138,7 @@ def _transferred(
     if not find(["iclevr_index.npz"], places(folder, "iclevr")):
         return found
     theirs = Data("iclevr", side=data.shape[1])
-    return found | _named(
-        observer, [theirs.open(part, folder=folder) for part in UNFITTED], pictures
-    )
+    return found | _named(observer, [theirs.open(part, folder=folder) for part in UNSEEN], pictures)
 
 
 def _named(observer: Observer, parts: Sequence[Dataset], most: int) -> dict[str, float]:
