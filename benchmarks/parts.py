@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -27,9 +28,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from mindseye.data import Batch
-from mindseye.distributions.correlated import floored
 from mindseye.distributions.normal import soft_bounded
-from mindseye.models import CompVAE
+from mindseye.models import ImprintVAE
 from mindseye.objectives import compvae
 from mindseye.papers import Recipe, get_recipe
 from mindseye.pieces import Pieces
@@ -73,7 +73,7 @@ def compare(name: str, device: str, rounds: int) -> dict:
     drawn = batches(recipe, data)
     some = [drawn(number) for number in range(4)]
     model = fresh(recipe, device, data)
-    assert isinstance(model, CompVAE)
+    assert isinstance(model, ImprintVAE)
     apart = difference(model, some[0])
     each = {
         "ours": (ours(recipe, device), BLOCK),
@@ -111,13 +111,13 @@ def ours(recipe: Recipe, device: str) -> Iterator[None]:
             yield
 
 
-Bounded = Callable[[CompVAE, Batch[Pieces]], Tensor]
+Bounded = Callable[[ImprintVAE, Batch[Pieces]], Tensor]
 
 
 def steps(recipe: Recipe, device: str, some: list[Batch[Pieces]], bound: Bounded) -> Iterator[None]:
     """A loop as it is usually written, a step at a time."""
     model = fresh(recipe, device, data_of(recipe, device, None))
-    assert isinstance(model, CompVAE)
+    assert isinstance(model, ImprintVAE)
     adam = torch.optim.Adam(model.parameters(), lr=1e-4)
     for batch in iter(lambda: some[0], None):
         adam.zero_grad()
@@ -129,12 +129,12 @@ def steps(recipe: Recipe, device: str, some: list[Batch[Pieces]], bound: Bounded
         yield
 
 
-def padded_bound(model: CompVAE, batch: Batch[Pieces]) -> Tensor:
+def padded_bound(model: ImprintVAE, batch: Batch[Pieces]) -> Tensor:
     """The mean bound of a batch, its wholes padded to as many parts as the largest has."""
     return padded(model, batch).mean()
 
 
-def one_by_one(model: CompVAE, batch: Batch[Pieces]) -> Tensor:
+def one_by_one(model: ImprintVAE, batch: Batch[Pieces]) -> Tensor:
     """The same, whole after whole, each padded to as many parts as the largest has."""
     x, y = batch.x, batch.y
     most, sizes = int(y.sizes.max()), y.sizes.tolist()
@@ -146,7 +146,7 @@ def one_by_one(model: CompVAE, batch: Batch[Pieces]) -> Tensor:
     return torch.cat(each).mean()
 
 
-def padded(model: CompVAE, batch: Batch[Pieces], most: int = 0) -> Tensor:
+def padded(model: ImprintVAE, batch: Batch[Pieces], most: int = 0) -> Tensor:
     """The bound of every whole, by tensors `(B, K, ...)` and a mask."""
     x, y = batch.x, batch.y
     sizes = y.sizes.tolist()
@@ -154,37 +154,39 @@ def padded(model: CompVAE, batch: Batch[Pieces], most: int = 0) -> Tensor:
     codes = torch.stack([pad(each, (0, most - len(each))) for each in y.codes.split(sizes)])
     places = torch.stack([pad(p, (0, 0, 0, most - len(p))) for p in y.places.split(sizes)])
     mask = (torch.arange(most, device=x.device) < y.sizes[:, None])[..., None].float()
-    said = model.prior_w(model.label(codes.flatten(), places.flatten(0, 1))).view(*codes.shape, -1)
-    mean, log_variance = said.chunk(2, -1)
-    log_variance = floored(log_variance, model.least)
     seen = model.seen(x)
     q_z = model.q_z(seen)
     z = q_z.rsample()
     loc, scale, rho, log_left = posterior(model, seen, z, codes, places, mask)
-    deviation = (log_variance / 2).exp()
-    loc, scale = mean + deviation * loc, deviation * scale
     noise = torch.randn_like(loc) * mask
-    w = (loc + scale * (noise - rho * noise.sum(1, keepdim=True))) * mask
-    total = w.sum(1)
-    k = y.sizes[:, None, None]
-    spread = (1 - 2 * rho + k * rho**2) * scale**2 / log_variance.exp()
-    away = (loc - mean) ** 2 / log_variance.exp()
-    one = log_variance - 2 * scale.log() + away + spread - 1
-    kl_w = (one * mask).sum((1, 2)) / 2 - log_left.sum(-1)
+    w = loc + scale * (noise - rho * noise.sum(1, keepdim=True))
+    left = model.imprint(codes.flatten(), places.flatten(0, 1), w.flatten(0, 1))
+    total = (left.view(*codes.shape, -1) * mask).sum(1)
+    each = scale.log() + (1 + math.log(2 * math.pi)) / 2
+    entropy = (each * mask).sum((1, 2)) + log_left.sum(-1)
+    kl_w = -entropy - (log_prior(model, codes, w) * mask[..., 0]).sum(1)
     kl_z = -q_z.entropy() - model.p_z(total).log_prob(z)
     return model.p_x(z, total).log_prob(x) - kl_w - kl_z
 
 
+def log_prior(model: ImprintVAE, codes: Tensor, w: Tensor) -> Tensor:
+    """log p(w_i|l_i) of every part, padded ones too, `(B, K)`."""
+    rows = codes.flatten()
+    alone = Pieces(rows, w.new_zeros(len(rows), 0), torch.ones_like(rows))
+    return model.p_w(alone, model.groups(alone)).log_prob(w.flatten(0, 1)).view(codes.shape)
+
+
 def posterior(
-    model: CompVAE, seen: Tensor, z: Tensor, codes: Tensor, places: Tensor, mask: Tensor
+    model: ImprintVAE, seen: Tensor, z: Tensor, codes: Tensor, places: Tensor, mask: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Means and deviations in units of p(w), rho and log(1 - sum of rho) of q(w), padded."""
-    said = model.label_q(codes.flatten(), places.flatten(0, 1)).view(*codes.shape, -1)
+    """Means, deviations, rho and log(1 - sum of rho) of q(w), padded."""
+    said, gate = (
+        label(codes.flatten(), places.flatten(0, 1)).view(*codes.shape, -1)
+        for label in (model.label_q, model.gate)
+    )
     if model.noisy:
         said = said + torch.randn_like(said)
-    known = torch.cat([seen, z], -1)
-    assert model.told is not None
-    h = model.told(known)[:, None] + said
+    h = model.told(torch.cat([seen, z], -1))[:, None] * gate + said
     for block in model.blocks:
         told = block.says(h) * mask
         others = told.sum(1, keepdim=True) - told
@@ -197,7 +199,7 @@ def posterior(
 
 
 @torch.no_grad()
-def difference(model: CompVAE, batch: Batch[Pieces]) -> float:
+def difference(model: ImprintVAE, batch: Batch[Pieces]) -> float:
     """The largest difference of the bounds of wholes, ours and padded, without noise."""
     quiet = {"randn": torch.zeros, "randn_like": torch.zeros_like}
     with patch.multiple(torch, **quiet), patch("torch.distributions.Normal.rsample", _still):

@@ -59,12 +59,12 @@ def kept(run: Run) -> dict[int, dict]:
 # What is planned
 
 
-def test_slim_networks_stand_beside_the_papers_at_every_size():
+def test_imprints_stand_beside_the_papers_at_every_size():
     for size in ("paper", "fast", "lean", "tiny"):
         plan = make_ledger_plan(get_table("berger-compvae"), size=size)
         networks = {family: made.model.networks for family, made in plan.recipes.items()}
-        slim, wide = ("sines", "sites", "loads"), ("sines-wide", "sites-wide")
-        assert networks == dict.fromkeys(slim, "slim") | dict.fromkeys(wide, "paper")
+        ours, wide = ("sines", "sites", "loads"), ("sines-wide", "sites-wide")
+        assert networks == dict.fromkeys(ours, "imprint") | dict.fromkeys(wide, "paper")
 
 
 def test_the_papers_networks_have_the_papers_size_on_a_gpu():
@@ -118,7 +118,7 @@ def test_means_over_numbers_of_parts_have_narrower_intervals():
 
 
 def test_a_row_has_what_its_report_has(made, runs):
-    report, row = kept(runs["sines"]), ours(made, "Sines, slim networks")
+    report, row = kept(runs["sines"]), ours(made, "Sines, imprints")
     inside = [report[size]["recall"]["mean"] for size in (1, 2, 3)]
     assert row["recall inside"] == pytest.approx(100 * sum(inside) / 3)
     assert row["recall most"] == pytest.approx(100 * inside[-1])
@@ -131,14 +131,14 @@ def test_a_row_has_what_its_report_has(made, runs):
 
 
 def test_of_sites_those_count_that_the_generator_shows_and_twelve_are_reached(made, runs):
-    report, row = kept(runs["sites"]), ours(made, "Sites, slim networks")
+    report, row = kept(runs["sites"]), ours(made, "Sites, imprints")
     assert row["least"] == pytest.approx(100 * min(report[k]["shown"]["mean"] for k in (1, 2, 3)))
     assert row["reached"] == pytest.approx(100 * report[12]["shown"]["mean"])
 
 
 def test_what_latents_told_at_the_end_of_training_is_in_the_log(made, runs):
     last = runs["loads"].trained()[-1]["terms"]
-    row = ours(made, "Loads, slim networks")
+    row = ours(made, "Loads, imprints")
     assert (row["parts tell"], row["z tells"]) == (last["kl_qw_pw"], last["kl_qz_pz"])
     assert row["minutes"] == pytest.approx(runs["loads"].seconds / 60)
     assert (row["order"], row["added and removed"]) == (0, 0)
@@ -188,7 +188,7 @@ def test_the_page_has_a_table_a_measure_with_limits_under_the_rows(made):
     titles = [line[3:] for line in page.splitlines() if line.startswith("## ")]
     assert titles == ["In short", *(title for title, _ in MEASURES.values()), "Runs", "Pictures"]
     part = page.split("## Frequencies that were not said")[1].split("##")[0]
-    assert "| Sines, slim networks " in part
+    assert "| Sines, imprints " in part
     assert "| Sines, the generator itself " in part
     assert "Sites" not in part
     assert "about 100" in page
@@ -286,14 +286,14 @@ def test_the_generators_growing_wholes_keep_the_numbers_of_their_parts(runs):
 
 
 def test_truth_is_black_and_the_model_is_blue(runs):
-    (picture,) = drawn("again", ("Sines, slim networks", runs["sines"]))
+    (picture,) = drawn("again", ("Sines, imprints", runs["sines"]))
     true, model = (inked(picture.image, rgb).any(1).nonzero()[0] for rgb in (TRUTH, MODEL))
     assert picture.name == "again-sines"
     assert min(true) < min(model) < max(true) < max(model)  # kind after kind, truth first
 
 
 def test_sites_are_added_by_the_generator_above_the_model(runs):
-    (picture,) = drawn("added", ("Sites, slim networks", runs["sites"]))
+    (picture,) = drawn("added", ("Sites, imprints", runs["sites"]))
     red = inked(picture.image, (1.0, 0.0, 0.0)).any(1).nonzero()[0]
     assert picture.image.height > 6 * 128
     assert max(red) < picture.image.height / 2  # an untrained model draws no pure red

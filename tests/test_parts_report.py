@@ -34,7 +34,7 @@ from mindseye.evaluation.wholes import (
     written,
 )
 from mindseye.metrics.parts import amplitudes
-from mindseye.models import CompVAE
+from mindseye.models import CompVAE, WholesVAE
 from mindseye.papers import get_recipe
 from mindseye.pieces import encode_parts
 from mindseye.runs import Run, create, find
@@ -70,9 +70,9 @@ def runs(tmp_path_factory) -> dict[str, Run]:
     return made
 
 
-def model_of(run: Run) -> CompVAE:
+def model_of(run: Run) -> WholesVAE:
     model = run.model()
-    assert isinstance(model, CompVAE)
+    assert isinstance(model, WholesVAE)
     return model
 
 
@@ -174,7 +174,9 @@ def test_parts_are_extracted_and_removed_as_one_by_one(runs, name):
     y = encode_parts(many)
     x = data.wholes_of(y, 0, 3)
     found = extracted(model, x.flatten(0, 1), repeated(y, 3))
-    made = written(model, found, torch.tensor([2] * 3 + [1] * 3)).unflatten(0, (2, 3))
+    made = written(model, found, repeated(y, 3), torch.tensor([2] * 3 + [1] * 3)).unflatten(
+        0, (2, 3)
+    )
     for i, (parts, gone) in enumerate(zip(many, (2, 1), strict=True)):
         before = composer.extracted(x[i], parts)
         assert_close(found.w.unflatten(0, (2, 3))[i], before.w, atol=1e-5, rtol=1e-4)
@@ -234,7 +236,7 @@ class Ideal(nn.Module):
 
     shape, latent, part = (1, 1, 200), 1, 21
     vocabulary, tags = Sines.vocabulary, 1
-    groups = staticmethod(CompVAE.groups)
+    groups, total = staticmethod(CompVAE.groups), CompVAE.total
 
     def __init__(self):
         super().__init__()
@@ -267,8 +269,7 @@ class Ideal(nn.Module):
     def q_z(self, seen):
         return diagonal_normal(seen[:, :1] * 0, seen[:, :1] * 0)
 
-    def q_w(self, seen, z, y, p_w, noise=None):
-        groups = p_w.groups
+    def q_w(self, seen, z, y, groups, noise=None):
         waves = amplitudes(seen, y.sizes)
         counted = groups.totals(nn.functional.one_hot(y.codes, 10).float())
         each = groups.spread(torch.cat([waves.real, waves.imag], 1) / counted.repeat(1, 2))

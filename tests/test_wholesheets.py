@@ -9,7 +9,7 @@ from mindseye.curves import BEFORE, MODEL, OTHER, TRUTH
 from mindseye.data import Loads, Sines, Sites
 from mindseye.errors import UsageError
 from mindseye.generating import Truth
-from mindseye.models import CompVAE
+from mindseye.models import ImprintVAE
 from mindseye.pictures import to_uint8
 from mindseye.pieces import encode_parts
 from mindseye.wholesheets import (
@@ -30,9 +30,9 @@ COLOURS = Sites.vocabulary
 def composers():
     """Untrained models of curves and of pictures."""
     torch.manual_seed(0)
-    sizes = {"latent": 4, "networks": "slim", "width": 64, "hidden": 16}
+    sizes = {"latent": 4, "width": 3, "hidden": 16}
     return {
-        kind: Composer(CompVAE(kind.vocabulary, kind.shape, **sizes), "model")
+        kind: Composer(ImprintVAE(kind.vocabulary, kind.shape, **sizes), "model")
         for kind in (Sines, Sites)
     }
 

@@ -27,7 +27,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mindseye.distributions.correlated import PartNormals
 from mindseye.errors import DataError, UsageError, did_you_mean, listed
 from mindseye.models.compositional import Compositional
 from mindseye.parts import Kit, Part, Parts
@@ -47,6 +46,9 @@ STATISTICS: dict[str, Callable[[Tensor], Tensor]] = {
 
 MANY = 2**20
 """Draws times parts that one call may ask for."""
+
+AT_ONCE = 2**10
+"""Wholes that are written at once."""
 
 TRIES = 64
 """Draws for every whole that is kept, when wholes are chosen by a statistic."""
@@ -224,13 +226,13 @@ class Composer(Maker):
         """
         x = self._observed(x)
         parts = self._meant(parts, len(x))
-        one = encode_parts([parts], self.device)
-        y = Pieces(one.codes.repeat(len(x)), one.places.repeat(len(x), 1), one.sizes.repeat(len(x)))
-        seen, p_w = self.model.seen(x), self.model.p_w(y, self.model.groups(y))
+        y = self._pieces(parts, len(x))
+        groups = self.model.groups(y)
+        seen = self.model.seen(x)
         z = self.model.q_z(seen).mean
-        q_w = self.model.q_w(seen, z, y, p_w, self._tags(y, seed))
-        w = q_w.mean.view(len(x), len(parts), -1)
-        return self._written(parts, w, self.model.p_z(w.sum(1)).noise_of(z))
+        w = self.model.q_w(seen, z, y, groups, self._tags(y, seed)).mean
+        noise = self.model.p_z(self.model.total(w, y, groups)).noise_of(z)
+        return self._written(parts, w.view(len(x), len(parts), -1), noise)
 
     def sum_of_parts(self, parts: str | Parts, n: int = 1, seed: int = 0) -> Tensor:
         """What independent simulators would give: every part written alone, then put together."""
@@ -292,25 +294,32 @@ class Composer(Maker):
 
     def _written(self, parts: Parts, w: Tensor, noise: Tensor) -> Composition:
         """The wholes of latents."""
-        total = w.sum(1)
-        p_x = self.model.p_x(self.model.p_z(total).at(noise), total)
-        return Composition(parts, w, noise, p_x.mean, p_x.stddev)
+        means, deviations = [], []
+        for own, rest in zip(w.split(AT_ONCE), noise.split(AT_ONCE), strict=True):
+            y = self._pieces(parts, len(own))
+            total = self.model.total(own.flatten(0, 1), y, self.model.groups(y))
+            p_x = self.model.p_x(self.model.p_z(total).at(rest), total)
+            means.append(p_x.mean)
+            deviations.append(p_x.stddev)
+        return Composition(parts, w, noise, torch.cat(means), torch.cat(deviations))
 
     def _drawn(self, part: Part, like: int, n: int, seed: int) -> Tensor:
         """Latents of a part with so many like it before it, `(n, D)`."""
-        p_w = self._believed(part)
+        y = self._pieces(self.vocabulary.parts([part]))
+        p_w = self.model.p_w(y, self.model.groups(y))
         index = torch.arange(n, device=self.device)
-        return p_w.mean + p_w.stddev * normals(keys(seed, index, f"{part} {like}"), self.model.part)
+        noise = normals(keys(seed, index, f"{part} {like}"), p_w.chances)
+        return p_w.at(noise[:, None])[:, 0]
 
     def _carried(self, w: Tensor, old: Part, new: Part) -> Tensor:
-        """As many deviations from what is expected there as they were here."""
-        here, there = self._believed(old), self._believed(new)
-        return there.mean + there.stddev * (w - here.mean) / here.stddev
+        """Latents of a part that has moved: what it has of its own goes with it."""
+        here, there = (self._pieces(self.vocabulary.parts([each])) for each in (old, new))
+        return self.model.moved(w, here, there)
 
-    def _believed(self, part: Part) -> PartNormals:
-        """p(w_i|l_i) of a part."""
-        y = encode_parts([self.vocabulary.parts([part])], self.device)
-        return self.model.p_w(y, self.model.groups(y))
+    def _pieces(self, parts: Parts, n: int = 1) -> Pieces:
+        """The parts of `n` wholes that have the same."""
+        one = encode_parts([parts], self.device)
+        return Pieces(one.codes.repeat(n), one.places.repeat(n, 1), one.sizes.repeat(n))
 
     def _noise(self, n: int, seed: int) -> Tensor:
         index = torch.arange(n, device=self.device)

@@ -1,4 +1,4 @@
-"""The compositional VAE: what its methods return, and what they must not depend on."""
+"""Models of wholes and parts: what their methods return, and what they must not depend on."""
 
 import pytest
 import torch
@@ -8,9 +8,11 @@ from torch.testing import assert_close
 from mindseye.distributions.correlated import CorrelatedNormals
 from mindseye.distributions.normal import DiagonalNormal
 from mindseye.errors import UsageError
-from mindseye.models import CompVAE
-from mindseye.models.comp import LEAST
+from mindseye.models import CompVAE, ImprintVAE, WholesVAE, imprint
+from mindseye.models.compositional import LEAST
+from mindseye.networks.imprints import PictureImprint
 from mindseye.objectives import compvae
+from mindseye.papers import get_recipe
 from mindseye.parts import Kit
 from mindseye.pieces import Pieces
 
@@ -18,8 +20,8 @@ WAVES, SITES = Kit(["low", "middle", "high"]), Kit(["red", "green"], axes=("x", 
 CURVE, PICTURE = (1, 1, 200), (3, 32, 32)
 SIZES = (1, 4, 2, 3)
 B, N, Z = len(SIZES), sum(SIZES), 5
-CASES = [(networks, shape) for networks in ("paper", "slim") for shape in (CURVE, PICTURE)]
-SLIM = CASES[2:]
+CASES = [(networks, shape) for networks in ("paper", "imprint") for shape in (CURVE, PICTURE)]
+OURS = CASES[2:]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -34,11 +36,12 @@ def quick():
         yield
 
 
-def make(networks: str, shape: tuple[int, int, int], **sizes: int) -> CompVAE:
+def make(networks: str, shape: tuple[int, int, int], **sizes: int) -> WholesVAE:
     torch.manual_seed(0)
     kit = WAVES if shape == CURVE else SITES
-    own = {"width": 0 if (networks, shape) == ("paper", PICTURE) else 64, "hidden": 16, "latent": Z}
-    return CompVAE(kit, shape, networks=networks, **(own | sizes))
+    width = {("paper", CURVE): 64, ("paper", PICTURE): 0}.get((networks, shape), 3)
+    own = {"width": width, "hidden": 16, "latent": Z}
+    return (CompVAE if networks == "paper" else ImprintVAE)(kit, shape, **(own | sizes))
 
 
 def generator() -> torch.Generator:
@@ -61,25 +64,27 @@ def permuted(y: Pieces, order: Tensor) -> Pieces:
 
 
 def posterior(
-    model: CompVAE, x: Tensor, y: Pieces, z: Tensor | None = None, tags: Tensor | None = None
+    model: WholesVAE, x: Tensor, y: Pieces, z: Tensor | None = None, tags: Tensor | None = None
 ) -> CorrelatedNormals:
     """q({w_i}|x,z,{l_i}), at the mean of z if no other is given."""
     seen = model.seen(x)
     z = model.q_z(seen).mean if z is None else z
-    return model.q_w(seen, z, y, model.p_w(y, model.groups(y)), tags)
+    return model.q_w(seen, z, y, model.groups(y), tags)
 
 
 class Noise:
     """All noise of a bound, so that wholes and parts have theirs wherever they stand."""
 
-    def __init__(self, model: CompVAE, rows: int = N, count: int = B):
+    def __init__(self, model: WholesVAE, rows: int = N, count: int = B):
         size = (rows, model.label_q.size)
         self.z, self.tags, self.w = (
             torch.randn(*each, generator=generator())
             for each in ((count, Z), size, (rows, model.part))
         )
 
-    def bound(self, model: CompVAE, x: Tensor, y: Pieces, wholes: Tensor, parts: Tensor) -> Tensor:
+    def bound(
+        self, model: WholesVAE, x: Tensor, y: Pieces, wholes: Tensor, parts: Tensor
+    ) -> Tensor:
         """The bound of wholes, with the noise of some rows."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(DiagonalNormal, "rsample", lambda q: q.at(self.z[wholes]))
@@ -89,7 +94,7 @@ class Noise:
 
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]}-{case[1][1]}")
-def model(request) -> CompVAE:
+def model(request) -> WholesVAE:
     return make(*request.param)
 
 
@@ -102,10 +107,10 @@ def test_shapes_are_those_of_wholes_and_of_parts(model):
     q_z = model.q_z(model.seen(x))
     q_w = posterior(model, x, y)
     for each in (p_w, q_w):
-        assert each.mean.shape == each.rsample().shape == (N, model.part)
+        assert each.mean.shape == each.sample().shape == (N, model.part)
         assert each.log_prob(each.mean).shape == (B,)
-    total = q_w.groups.totals(q_w.mean)
-    assert total.shape == (B, model.part)
+    total = model.total(q_w.mean, y, q_w.groups)
+    assert total.shape == (B, model.summed)
     p_z, p_x = model.p_z(total), model.p_x(q_z.mean, total)
     for each, event in ((q_z, (Z,)), (p_z, (Z,)), (p_x, model.shape)):
         assert (each.batch_shape, each.event_shape) == ((B,), event)
@@ -126,64 +131,58 @@ def test_gradients_reach_every_parameter(model):
 
 def test_a_bound_reads_a_whole_once_and_asks_once_what_its_parts_are(model):
     asked: list[str] = []
+    known = ["label", "label_q", "read"] if isinstance(model, CompVAE) else ["imprint", "read"]
     hooks = [
         getattr(model, name).register_forward_hook(lambda *_, name=name: asked.append(name))
-        for name in ("read", "label", "label_q")
+        for name in known
     ]
     compvae(model, wholes(model.shape), pieces(model.vocabulary))
     for hook in hooks:
         hook.remove()
-    assert sorted(asked) == ["label", "label_q", "read"]
+    assert sorted(asked) == known
 
 
 def test_decoders_are_the_generative_half(model):
     y = pieces(model.vocabulary)
     p_w = model.p_w(y, model.groups(y))
-    total = p_w.groups.totals(p_w.rsample())
+    w = p_w.sample() if isinstance(model, ImprintVAE) else p_w.rsample()
+    total = model.total(w, y, p_w.groups)
     z = model.p_z(total).rsample()
     model.zero_grad()
-    model.p_x(z, total).log_prob(wholes(model.shape)).sum().backward()
+    log_joint = model.p_x(z, total).log_prob(wholes(model.shape)) + p_w.log_prob(w)
+    log_joint.sum().backward()
     reached = {p for p in model.parameters() if p.grad is not None}
     assert reached == {p for each in model.decoders for p in each.parameters()}
     model.zero_grad()
 
 
 def test_the_channels_of_a_pixel_have_one_deviation(model):
-    p_x = model.p_x(torch.randn(B, Z), torch.randn(B, model.part))
+    p_x = model.p_x(torch.randn(B, Z), torch.randn(B, model.summed))
     assert torch.equal(p_x.stddev, p_x.stddev[:, :1].expand(B, *model.shape))
 
 
 # Floors
 
 
-def narrowed(model: CompVAE) -> CompVAE:
-    """The model after its log variances have run away."""
-    means = 200 if model.shape == CURVE else 3
-    of_parts = model.prior_w[-1].bias if model.vocabulary.axes else model.label.category
+@pytest.mark.parametrize("shape", [CURVE, PICTURE])
+def test_deviations_that_run_away_end_at_their_floor(shape):
+    model = make("imprint", shape)
     with torch.no_grad():
-        of_parts[..., model.part :] -= 1e4
         model.prior_z[-1].bias[Z:] -= 1e4
-        model.write.layers[-1].bias[means:] -= 1e4
-    return model
-
-
-@pytest.mark.parametrize(("networks", "shape"), SLIM)
-def test_deviations_that_run_away_end_at_their_floor(networks, shape):
-    model = narrowed(make(networks, shape))
-    y, total, z = pieces(model.vocabulary), torch.randn(B, model.part), torch.randn(B, Z)
-    for each in (model.p_w(y, model.groups(y)), model.p_z(total), model.p_x(z, total)):
+        last = model.write.bend[-1] if shape == CURVE else model.write.layers[-1]
+        last.bias[shape[0] :] -= 1e4
+    total, z = torch.ones(B, model.summed), torch.randn(B, Z)
+    for each in (model.p_z(total), model.p_x(z, total)):
         assert_close(each.stddev, torch.full_like(each.stddev, LEAST[shape == CURVE]))
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e3])
 def test_no_deviation_is_below_its_floor(model, scale):
-    total, z = (scale * torch.randn(B, size) for size in (model.part, Z))
+    total, z = (scale * torch.randn(B, size) for size in (model.summed, Z))
     y = pieces(model.vocabulary)
-    deviations = [
-        model.p_z(total).stddev,
-        model.p_x(z, total).stddev,
-        model.p_w(y, model.groups(y)).stddev,
-    ]
+    deviations = [model.p_z(total).stddev, model.p_x(z, total).stddev]
+    if isinstance(model, CompVAE):
+        deviations.append(model.p_w(y, model.groups(y)).stddev)
     least = LEAST[model.shape == CURVE]
     assert min(each.min().item() for each in deviations) >= least * (1 - 1e-5)
 
@@ -221,7 +220,7 @@ def test_wholes_do_not_know_each_other(model):
     assert gradient.abs().amax((1, 2, 3)).nonzero().tolist() == [[2]]
 
 
-@pytest.mark.parametrize(("networks", "shape"), SLIM)
+@pytest.mark.parametrize(("networks", "shape"), OURS)
 def test_parts_of_one_whole_know_each_other(networks, shape):
     model, x = make(networks, shape), wholes(shape, 1)
     y = pieces(model.vocabulary, (3,))
@@ -241,7 +240,7 @@ def test_wholes_of_one_part_and_of_thirty_have_a_bound_and_gradients(model):
         assert gradient.any()
 
 
-@pytest.mark.parametrize(("networks", "shape"), SLIM)
+@pytest.mark.parametrize(("networks", "shape"), OURS)
 def test_a_single_part_leans_against_nobody(networks, shape):
     model = make(networks, shape)
     q = posterior(model, wholes(shape, 1), pieces(model.vocabulary, (1,)), torch.zeros(1, Z))
@@ -253,7 +252,7 @@ def test_a_single_part_leans_against_nobody(networks, shape):
 
 
 def test_parts_of_one_category_are_told_apart_by_noise_alone():
-    model, x, z = make("slim", CURVE), wholes(CURVE, 1), torch.zeros(1, Z)
+    model, x, z = make("imprint", CURVE), wholes(CURVE, 1), torch.zeros(1, Z)
     y = Pieces(torch.tensor([1, 1]), torch.zeros(2, 0), torch.tensor([2]))
     tags = torch.randn(1, model.label_q.size).expand(2, -1)
     same = posterior(model, x, y, z, tags).mean
@@ -264,20 +263,26 @@ def test_parts_of_one_category_are_told_apart_by_noise_alone():
 
 
 def test_parts_with_places_need_no_noise():
-    model, x, z = make("slim", PICTURE), wholes(PICTURE, 1), torch.zeros(1, Z)
+    model, x, z = make("imprint", PICTURE), wholes(PICTURE, 1), torch.zeros(1, Z)
     y = Pieces(torch.tensor([1, 1]), torch.tensor([[0.5, 0.5], [-0.5, 0.5]]), torch.tensor([2]))
     q, again = posterior(model, x, y, z), posterior(model, x, y, z)
     assert torch.equal(q.mean, again.mean)
     assert (q.mean[0] - q.mean[1]).abs().max() > 1e-2
 
 
-def test_the_prior_of_a_part_knows_its_category_and_its_place(model):
-    y = pieces(model.vocabulary, (2,))._replace(codes=torch.tensor([0, 1]))
-    p_w = model.p_w(y, model.groups(y))
-    assert (p_w.mean[0] - p_w.mean[1]).abs().max() > 1e-2
+def test_what_is_summed_knows_categories_and_places(model):
+    y = pieces(model.vocabulary, (1, 1))._replace(codes=torch.tensor([0, 1]))
+
+    def expected(y: Pieces) -> Tensor:
+        """What is summed of the means of parts."""
+        p_w = model.p_w(y, model.groups(y))
+        return model.total(p_w.mean, y, p_w.groups)
+
+    one, other = expected(y)
+    assert (one - other).abs().max() > 1e-2
     if model.vocabulary.axes:
         there = y._replace(places=y.places.flip(0))
-        assert (model.p_w(there, model.groups(y)).mean - p_w.mean).abs().max() > 1e-2
+        assert (expected(there) - expected(y)).abs().max() > 1e-2
 
 
 # Weights
@@ -285,7 +290,7 @@ def test_the_prior_of_a_part_knows_its_category_and_its_place(model):
 
 def test_a_blank_one_takes_weights(model):
     with torch.device("meta"):
-        blank = make("paper" if model.told is None else "slim", model.shape)
+        blank = make("paper" if isinstance(model, CompVAE) else "imprint", model.shape)
     assert all(tensor.is_meta for tensor in blank.state_dict().values())
     blank.load_state_dict(model.state_dict(), assign=True)
     x, y, noise = wholes(model.shape), pieces(model.vocabulary), Noise(model)
@@ -306,29 +311,84 @@ def test_sizes_are_the_papers_unless_others_are_asked_for():
 
 
 def test_repr_shows_the_factorisation():
-    shown = repr(make("slim", PICTURE))
-    assert "p(x, z, w | l) = p(x | z, sum w) p(z | sum w) prod p(w_i | l_i)" in shown
-    assert "q(z | x) q(w | x, z, l)" in shown
-    assert "wholes (3, 32, 32), parts of 2 categories, latents 5 and 64 a part" in shown
+    curves, pictures = (repr(make(*case)) for case in (("paper", CURVE), ("imprint", PICTURE)))
+    assert "p(x, z, w | l) = p(x | z, sum w) p(z | sum w) prod p(w_i | l_i)" in curves
+    assert "wholes (1, 1, 200), parts of 3 categories, latents 5 and 64 a part" in curves
+    assert "p(x | z, sum imprint(l_i, w_i)) p(z | sum imprint(l_i, w_i))" in pictures
+    assert "latents 5 and 3 a part, imprints of 4096" in pictures
+    assert all("q(z | x) q(w | x, z, l)" in shown for shown in (curves, pictures))
 
 
-@pytest.mark.parametrize(
-    ("networks", "shape", "width", "message"),
-    [
-        ("slimm", CURVE, 64, r"`networks='slimm'` is not known; .*'paper' or 'slim'.*'slim'\?"),
-        ("slim", PICTURE, 65, "`width=65` must be a multiple of 64"),
-        ("paper", PICTURE, 64, "`width=64` must be 2048"),
-    ],
-)
-def test_what_cannot_be_built_is_refused(networks, shape, width, message):
-    with pytest.raises(UsageError, match=message):
-        make(networks, shape, width=width)
+def test_what_cannot_be_built_is_refused():
+    with pytest.raises(UsageError, match="`width=64` must be 2048"):
+        make("paper", PICTURE, width=64)
+    with pytest.raises(UsageError, match="places of 2 numbers, and these have 0"):
+        ImprintVAE(WAVES, PICTURE)
+    spelt = r"`networks='imprit'` is not known; expected 'paper' or 'imprint'\. .*'imprint'\?"
+    with pytest.raises(UsageError, match=spelt):
+        get_recipe("sines/compvae-tiny").with_settings({"networks": "imprit"}).build()
 
 
 def test_curves_and_colours_are_read_on_a_scale_of_their_own():
-    curves, pictures = make("slim", CURVE), make("slim", PICTURE)
     seen: list[Tensor] = []
-    for model, values in ((curves, (8.0, -4.0)), (pictures, (1.0, 0.0))):
+    for shape, values in ((CURVE, (8.0, -4.0)), (PICTURE, (1.0, 0.0))):
+        model = make("paper", shape)
         model.read.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
-        model.seen(torch.tensor(values)[:, None, None, None].expand(2, *model.shape))
+        model.seen(torch.tensor(values)[:, None, None, None].expand(2, *shape))
     assert [each[:, 0, 0, 0].tolist() for each in seen] == [[2.0, -1.0], [1.0, -1.0]]
+
+
+# Imprints
+
+
+@pytest.mark.parametrize("shape", [CURVE, PICTURE])
+def test_imprints_are_summed_some_at_a_time_to_the_same(shape, monkeypatch):
+    model, y = make("imprint", shape), pieces(WAVES if shape == CURVE else SITES)
+    w, groups = torch.randn(N, model.part), model.groups(y)
+    whole = model.total(w, y, groups)
+    monkeypatch.setattr(imprint, "AT_ONCE", 3)
+    with torch.no_grad():
+        assert_close(model.total(w, y, groups), whole)
+
+
+def test_the_first_number_of_a_sum_of_curves_counts_the_parts():
+    model, y = make("imprint", CURVE), pieces(WAVES)
+    total = model.total(torch.randn(N, 3), y, model.groups(y))
+    assert total[:, 0].tolist() == list(SIZES)
+
+
+def test_a_curve_of_every_part_twice_is_twice_as_high_and_told_the_same_of_its_form():
+    model, z = make("imprint", CURVE), torch.zeros(2, Z)
+    total = torch.randn(2, model.summed).abs()
+    once, twice = (model.write.gist(scale * total) for scale in (1, 2))
+    assert_close(twice[:, :-1], once[:, :-1], rtol=1e-4, atol=1e-5)
+    assert_close(twice[:, -1] - once[:, -1], torch.full((2,), 2.0).log(), rtol=1e-4, atol=1e-4)
+    with torch.no_grad():  # the same network at every point, told nothing of how many parts
+        model.write.bend[0].weight[:, -1] = 0
+        model.write.straight.weight[:, model.summed - 1] = 0
+        model.write.dense[0].weight[:, model.summed - 1] = 0
+    means, deviations = zip(
+        *((p.mean, p.stddev) for p in (model.p_x(z, scale * total) for scale in (1, 2))),
+        strict=True,
+    )
+    for once, twice in (means, deviations):
+        assert_close(twice, 2 * once, rtol=1e-3, atol=1e-3)
+
+
+def test_a_site_leaves_the_same_imprint_wherever_it_is_seen_from_there():
+    torch.manual_seed(0)
+    left = PictureImprint(2, 3, (5, 5), 16)
+    codes, w = torch.tensor([1, 1]), torch.randn(1, 3).expand(2, -1)
+    places = torch.tensor([[0.0, 0.0], [0.5, -0.5]])  # a point of the map to the right, one up
+    one, other = left(codes, places, w).unflatten(-1, (16, 5, 5))
+    assert_close(other[:, :-1, 1:], one[:, 1:, :-1])
+
+
+def test_what_a_part_has_of_its_own_means_something_else_for_each_category():
+    model, w = make("imprint", CURVE), torch.randn(3, 3)
+    nowhere = torch.zeros(3, 0)
+    codes = torch.arange(3)
+    changes = model.imprint(codes, nowhere, w) - model.imprint(codes, nowhere, 0 * w)
+    same = model.imprint(codes, nowhere, w[:1].expand(3, -1)) - model.imprint(codes, nowhere, 0 * w)
+    assert changes[:, 0].abs().max() == 0
+    assert (same[1:] - same[:1]).abs().amax(1).min() > 1e-2

@@ -9,12 +9,12 @@ from torch import Tensor, nn
 from torch.nn.functional import elu
 from torch.testing import assert_close
 
-from mindseye.networks.wholes import SIDE, Label, Wave, reader, writer
+from mindseye.networks.wholes import Label, Wave, reader, writer
 
 CURVE, DAY, PICTURE = (1, 1, 200), (1, 1, 96), (3, 32, 32)
-PART = {("paper", True): 24, ("paper", False): 2048, ("slim", True): 24, ("slim", False): SIDE**2}
-B, Z, WIDTH = 2, 5, 16
-CASES = [(networks, shape) for networks in ("paper", "slim") for shape in (CURVE, DAY, PICTURE)]
+PART = {True: 24, False: 2048}
+B, Z = 2, 5
+CASES = [CURVE, DAY, PICTURE]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -29,18 +29,14 @@ def quick():
         yield
 
 
-def part_of(networks: str, shape: tuple[int, int, int]) -> int:
-    return PART[networks, shape[1] == 1]
-
-
 @cache
-def written(networks: str, shape: tuple[int, int, int]) -> nn.Module:
+def written(shape: tuple[int, int, int]) -> nn.Module:
     torch.manual_seed(0)
-    return writer(shape, networks, part_of(networks, shape), Z, WIDTH)
+    return writer(shape, PART[shape[1] == 1], Z)
 
 
-def latents(networks: str, shape: tuple[int, int, int]) -> tuple[Tensor, Tensor]:
-    return torch.randn(B, part_of(networks, shape)), torch.randn(B, Z)
+def latents(shape: tuple[int, int, int]) -> tuple[Tensor, Tensor]:
+    return torch.randn(B, PART[shape[1] == 1]), torch.randn(B, Z)
 
 
 def sizes_within(network: nn.Module, *given: Tensor) -> list[tuple[int, ...]]:
@@ -64,20 +60,20 @@ def lost(network: nn.Module, *out: Tensor) -> list[str]:
 
 
 def test_curves_are_read_by_the_lengths_of_table_3():
-    network, size = reader(CURVE, "paper", WIDTH)
+    network, size = reader(CURVE)
     lengths = sizes_within(network, torch.randn(B, *CURVE))
     assert lengths == [(40, 39), (40, 39), (80, 12), (80, 12), (160, 5)]
     assert size == 800 == 160 * 5
 
 
 def test_curves_are_written_by_the_lengths_of_table_2():
-    lengths = sizes_within(writer(CURVE, "paper", 24, Z, WIDTH), *latents("paper", CURVE))
+    lengths = sizes_within(writer(CURVE, 24, Z), *latents(CURVE))
     assert lengths == [(80, 12), (80, 12), (40, 52), (40, 52), (20, 270), (2, 270)]
 
 
 def test_the_ends_of_what_is_written_are_cut_evenly():
-    network = written("paper", CURVE)
-    total, z = latents("paper", CURVE)
+    network = written(CURVE)
+    total, z = latents(CURVE)
     long = network.layers(network.dense(torch.cat([total, z], -1)).unflatten(-1, (160, 5)))
     mean, log_variance = network(total, z)
     assert torch.equal(mean[:, 0, 0], long[:, 0, 35:-35])
@@ -85,7 +81,7 @@ def test_the_ends_of_what_is_written_are_cut_evenly():
 
 
 def test_pictures_are_read_by_the_sizes_of_table_10():
-    network, size = reader(PICTURE, "paper", WIDTH)
+    network, size = reader(PICTURE)
     sides = sizes_within(network, torch.randn(B, *PICTURE))
     assert sides == [(16, 32, 32), (32, 16, 16), (32, 16, 16), (48, 8, 8), (64, 4, 4)]
     assert size == 1024 == 64 * 4 * 4
@@ -93,51 +89,50 @@ def test_pictures_are_read_by_the_sizes_of_table_10():
 
 def test_pictures_are_written_by_the_sizes_of_table_9():
     with torch.device("meta"):
-        network = writer(PICTURE, "paper", 2048, Z, WIDTH)
-        sides = sizes_within(network, *latents("paper", PICTURE))
+        network = writer(PICTURE, 2048, Z)
+        sides = sizes_within(network, *latents(PICTURE))
     assert sides == [(64, 8, 8), (32, 16, 16), (24, 32, 32), (4, 32, 32)]
 
 
-# Whatever the networks
+# Whatever the wholes
 
 
-@pytest.mark.parametrize(("networks", "shape"), CASES)
-def test_wholes_are_read_as_vectors_of_the_size_that_is_said(networks, shape):
+@pytest.mark.parametrize("shape", CASES)
+def test_wholes_are_read_as_vectors_of_the_size_that_is_said(shape):
     torch.manual_seed(0)
-    network, size = reader(shape, networks, WIDTH)
+    network, size = reader(shape)
     read = network(torch.randn(B, *shape))
     assert read.shape == (B, size)
     assert lost(network, read) == []
 
 
-@pytest.mark.parametrize(("networks", "shape"), CASES)
-def test_every_value_has_a_mean_and_every_pixel_a_deviation(networks, shape):
-    network = written(networks, shape)
-    mean, log_variance = network(*latents(networks, shape))
+@pytest.mark.parametrize("shape", CASES)
+def test_every_value_has_a_mean_and_every_pixel_a_deviation(shape):
+    network = written(shape)
+    mean, log_variance = network(*latents(shape))
     assert mean.shape == (B, *shape)
     assert log_variance.shape == (B, 1, *shape[1:])
     assert lost(network, mean, log_variance) == []
 
 
-@pytest.mark.parametrize(("networks", "shape"), CASES)
-def test_what_is_written_of_a_whole_is_independent_of_the_rest(networks, shape):
-    network = written(networks, shape)
-    given = [each.requires_grad_() for each in latents(networks, shape)]
+@pytest.mark.parametrize("shape", CASES)
+def test_what_is_written_of_a_whole_is_independent_of_the_rest(shape):
+    network = written(shape)
+    given = [each.requires_grad_() for each in latents(shape)]
     mean, log_variance = network(*given)
     for gradient in torch.autograd.grad(mean[1].sum() + log_variance[1].sum(), given):
         assert (gradient.abs().amax(1) > 0).tolist() == [False, True]
 
 
-@pytest.mark.parametrize(("networks", "shape"), CASES)
-def test_blank_ones_take_weights(networks, shape):
-    part = part_of(networks, shape)
-    both = reader(shape, networks, WIDTH)[0], written(networks, shape)
+@pytest.mark.parametrize("shape", CASES)
+def test_blank_ones_take_weights(shape):
+    both = reader(shape)[0], written(shape)
     with torch.device("meta"):
-        blank = reader(shape, networks, WIDTH)[0], writer(shape, networks, part, Z, WIDTH)
+        blank = reader(shape)[0], writer(shape, PART[shape[1] == 1], Z)
     assert all(weight.is_meta for each in blank for weight in each.parameters())
     for empty, full in zip(blank, both, strict=True):
         empty.load_state_dict(full.state_dict(), assign=True)
-    x, given = torch.randn(B, *shape), latents(networks, shape)
+    x, given = torch.randn(B, *shape), latents(shape)
     assert torch.equal(blank[0](x), both[0](x))
     assert torch.equal(blank[1](*given)[0], both[1](*given)[0])
 

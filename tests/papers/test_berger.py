@@ -8,8 +8,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from mindseye.data import Batch
-from mindseye.models import CompVAE
-from mindseye.networks.wholes import SIDE
+from mindseye.models import CompVAE, ImprintVAE
 from mindseye.papers import RECIPES, Recipe, get_recipe
 from mindseye.papers.berger import SIZES
 from mindseye.pieces import Pieces
@@ -63,19 +62,24 @@ def test_wholes_are_largest_well_before_the_end(data, most, size):
 
 
 @pytest.mark.parametrize("size", ["fast", "lean"])
-def test_curves_are_warmed_up_and_pictures_cool(size):
+def test_streets_are_warmed_up_and_pictures_cool(size):
     for data in DATA:
         training = named(data, size).training
-        assert bool(training.cooling) == (data == "sites") != bool(training.beta_warmup)
+        assert bool(training.cooling) == (data == "sites")
+        assert bool(training.beta_warmup) == (data == "loads")
         assert max(training.cooling, training.beta_warmup) <= 0.5 * training.steps
 
 
-def test_a_part_of_a_picture_has_a_map_for_every_colour_component():
+def test_latents_are_as_many_as_the_generators_numbers_and_the_whole_has_a_few():
     for size in ("fast", "lean"):
-        with torch.device("meta"):
-            model = named("sites", size).build()
-        assert isinstance(model, CompVAE)
-        assert model.part // SIDE**2 >= 3
+        for data in DATA:
+            with torch.device("meta"):
+                model = named(data, size).build()
+            assert isinstance(model, ImprintVAE)
+            drawn = data_of(named(data, size), "cpu", None).examples(torch.arange(2))
+            specifics = named(data, size).data.wholes("train").draw(drawn.y, torch.arange(2))
+            assert model.part == max(2, specifics.own.shape[1])
+            assert model.latent == max(2, specifics.shared.shape[1])
 
 
 @pytest.mark.parametrize("data", DATA)

@@ -5,6 +5,7 @@ from mindseye.distributions.autoregression import Autoregression
 from mindseye.distributions.chain import Chain, Latents
 from mindseye.distributions.correlated import CorrelatedNormals, PartNormals, floored
 from mindseye.distributions.flow import Flow, RelativeFlow
+from mindseye.distributions.mixtures import PartMixtures, divergence
 from mindseye.distributions.normal import detached, diagonal_normal, standard_normal
 from mindseye.distributions.pixels import (
     BetaPixels,
@@ -28,6 +29,7 @@ __all__ = [
     "Flow",
     "Latents",
     "NormalPixels",
+    "PartMixtures",
     "PartNormals",
     "Pixels",
     "ProductOfExperts",
@@ -37,6 +39,7 @@ __all__ = [
     "Sentences",
     "detached",
     "diagonal_normal",
+    "divergence",
     "floored",
     "moment_matched",
     "standard_normal",

@@ -40,7 +40,7 @@ from torch.types import _size
 from mindseye.distributions.normal import ONE
 from mindseye.groups import Groups
 
-__all__ = ["CorrelatedNormals", "PartNormals", "floored"]
+__all__ = ["CorrelatedNormals", "PartNormals", "floored", "summed"]
 
 TIGHTEST = 30.0
 """Noise is read off latents by logits of at most this: no float has the digits for a tighter set,
@@ -88,7 +88,7 @@ class _Parts(Distribution):
         """The entropy of every set in nats, `(B,)`."""
         with self._exactly():
             each = self.scale.log() + (1 + math.log(2 * math.pi)) / 2
-            return _summed(each, self.groups) + self.log_det
+            return summed(each, self.groups) + self.log_det
 
     @property
     def mean(self) -> Tensor:
@@ -116,7 +116,7 @@ class _Parts(Distribution):
         """The log density of the latents of some noise, `(..., B)`."""
         with self._exactly():
             each = -(noise.square() + math.log(2 * math.pi)) / 2 - self.scale.log()
-            return _summed(each, self.groups) - self.log_det
+            return summed(each, self.groups) - self.log_det
 
     def _exactly(self) -> torch.autocast:
         """Without autocast: bfloat16 has no digits for this."""
@@ -139,6 +139,11 @@ class PartNormals(_Parts):
     def __init__(self, loc: Tensor, scale: Tensor, groups: Groups):
         super().__init__(loc, scale, groups)
         self.log_det = self.loc.new_zeros(groups.sizes.shape)
+
+    @property
+    def chances(self) -> int:
+        """Numbers of noise that a row is drawn by."""
+        return self.loc.shape[-1]
 
     @property
     def stddev(self) -> Tensor:
@@ -228,7 +233,7 @@ def _divergence(q: PartNormals | CorrelatedNormals, p: PartNormals) -> Tensor:
         far = ((q.loc - p.loc) / p.scale).square()
         wide = q.variance / p.scale.square()
         each = (p.scale / q.scale).log() + (far + wide - 1) / 2
-        return _summed(each, q.groups) - q.log_det
+        return summed(each, q.groups) - q.log_det
 
 
 def floored(log_variance: Tensor, least: float) -> Tensor:
@@ -259,6 +264,6 @@ def _shared(values: Tensor, groups: Groups) -> Tensor:
     return groups.spread(groups.totals(rows)).movedim(0, -2)
 
 
-def _summed(values: Tensor, groups: Groups) -> Tensor:
+def summed(values: Tensor, groups: Groups) -> Tensor:
     """Sums over the coordinates and elements of every set: `(..., N, D)` to `(..., B)`."""
     return groups.totals(values.movedim(-2, 0)).sum(-1).movedim(0, -1)

@@ -198,7 +198,7 @@ class _Row(_Real):
         self.specifics = dataset.draw(self.many, key)
         self.x = rendered(dataset, self.many, self.specifics)
         self.found = extracted(model, self.x, self.many, seed)
-        self.rewritten = written(model, self.found)
+        self.rewritten = written(model, self.found, self.many)
 
     def values(self) -> Values:
         """Numbers of every whole, `(B,)`, by the names of a report."""
@@ -229,7 +229,10 @@ class _Row(_Real):
         each = chosen.repeat_interleave(len(self.x) // len(chosen))
         less, stays = without(self.many, each)
         rest = Specifics(self.specifics.own[stays], self.specifics.shared)
-        truth, made = rendered(self.dataset, less, rest), written(self.model, self.found, each)
+        truth, made = (
+            rendered(self.dataset, less, rest),
+            written(self.model, self.found, self.many, each),
+        )
         apart, change = (
             self._by_whole((x - truth).flatten(1).square().mean(1))[fits] for x in (made, self.x)
         )

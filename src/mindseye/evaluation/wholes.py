@@ -2,10 +2,7 @@ r"""Many wholes at once, each of its own parts: what a report is measured on.
 
 `composing` has the verbs of one description; here is the same for a batch of descriptions that all
 have $K$ parts. What is drawn of a whole depends on the seed, on its place in the batch and on the
-number of the draw. Latents of parts are independent normals given what the parts are, so that
-their sum is drawn at once:
-
-$$ \tilde w \sim \mathcal{N}\Big(\sum_i μ(\ell_i), \sum_i σ^2(\ell_i)\Big) . $$
+number of the draw.
 """
 
 from __future__ import annotations
@@ -103,10 +100,7 @@ def drawn(model: Compositional, y: Pieces, n: int, seed: int = 0) -> Drawn:
     key = _keys(y, n, seed, "made")
     found = []
     for rows, some in chunks(y, n):
-        p_w = model.p_w(some, model.groups(some))
-        loc, variance = (p_w.groups.totals(each) for each in (p_w.mean, p_w.variance))
-        noise = normals(keys(0, key[rows].flatten(), "parts"), model.part).unflatten(0, (-1, n))
-        total = (loc[:, None] + variance.sqrt()[:, None] * noise).flatten(0, 1)
+        total = _drawn_total(model, repeated(some, n), key[rows].flatten())
         p_x = _written(model, total, _noise(model, key[rows]))
         draws = p_x.at(_values(model, key[rows])).nan_to_num()
         found.append(Drawn(*(x.unflatten(0, (-1, n)) for x in (p_x.mean, draws))))
@@ -119,14 +113,13 @@ def summed(model: Compositional, y: Pieces, n: int, seed: int = 0) -> Tensor:
     key, size = _keys(y, n, seed, "summed"), len(y.codes) // len(y.sizes)
     found = []
     for rows, some in chunks(y, n):
-        p_w = model.p_w(some, model.groups(some))
-        total = torch.zeros((), device=key.device)
+        whole = torch.zeros((), device=key.device)
         for part in range(size):
-            loc, scale = (each[part::size, None] for each in (p_w.mean, p_w.stddev))
-            noise = normals(keys(part, key[rows].flatten(), "part"), model.part)
-            w = (loc + scale * noise.unflatten(0, (-1, n))).flatten(0, 1)
-            total = total + _written(model, w, _noise(model, key[rows])).mean
-        found.append(total.unflatten(0, (-1, n)))
+            alone = Pieces(some.codes[part::size], some.places[part::size], some.sizes // size)
+            its = keys(part, key[rows].flatten(), "part")
+            total = _drawn_total(model, repeated(alone, n), its)
+            whole = whole + _written(model, total, _noise(model, key[rows])).mean
+        found.append(whole.unflatten(0, (-1, n)))
     return torch.cat(found) / (1 if model.shape[1] == 1 else size)
 
 
@@ -148,24 +141,37 @@ def extracted(model: Compositional, x: Tensor, y: Pieces, seed: int = 0) -> Extr
     tags = normals(keys(seed, index, "tags"), model.tags)
     found = []
     for rows, some in chunks(y, size):
-        seen, p_w = model.seen(x[rows]), model.p_w(some, model.groups(some))
+        seen, groups = model.seen(x[rows]), model.groups(some)
         z = model.q_z(seen).mean
-        q_w = model.q_w(seen, z, some, p_w, tags.repeat(len(some.sizes), 1))
-        w = q_w.mean.unflatten(0, (-1, size))
-        found.append(Extracted(w, model.p_z(w.sum(1)).noise_of(z)))
+        w = model.q_w(seen, z, some, groups, tags.repeat(len(some.sizes), 1)).mean
+        noise = model.p_z(model.total(w, some, groups)).noise_of(z)
+        found.append(Extracted(w.unflatten(0, (-1, size)), noise))
     return Extracted(*(torch.cat(each) for each in zip(*found, strict=True)))
 
 
 @torch.no_grad()
-def written(model: Compositional, found: Extracted, removed: Tensor | None = None) -> Tensor:
+def written(
+    model: Compositional, found: Extracted, y: Pieces, removed: Tensor | None = None
+) -> Tensor:
     """The expected wholes of latents, without part number `removed` `(B,)` if any is."""
-    total = found.w.sum(1)
+    w = found.w.flatten(0, 1)
     if removed is not None:
-        index = torch.arange(len(removed), device=removed.device)
-        total = total - found.w[index, removed]
-    step = AT_ONCE[total.device.type]
-    both = zip(total.split(step), found.noise.split(step), strict=True)
-    return torch.cat([_written(model, *some).mean for some in both])
+        y, stays = without(y, removed)
+        w = w[stays]
+    size, made = len(y.codes) // len(y.sizes), []
+    for rows, some in chunks(y):
+        own = w[rows.start * size : rows.stop * size]
+        total = model.total(own, some, model.groups(some))
+        made.append(_written(model, total, found.noise[rows]).mean)
+    return torch.cat(made)
+
+
+def _drawn_total(model: Compositional, y: Pieces, key: Tensor) -> Tensor:
+    """w~ of descriptions of equal size, by a key for each, `(B, summed)`."""
+    p_w = model.p_w(y, model.groups(y))
+    size = len(y.codes) // len(y.sizes)
+    noise = normals(keys(0, key, "parts"), size * p_w.chances).view(len(y.codes), -1)
+    return model.total(p_w.at(noise), y, p_w.groups)
 
 
 def _written(model: Compositional, total: Tensor, noise: Tensor) -> NormalPixels:

@@ -2,7 +2,7 @@
 
 from mindseye.models.captioned import CaptionedVAE
 from mindseye.models.comp import CompVAE
-from mindseye.models.compositional import Compositional
+from mindseye.models.compositional import Compositional, WholesVAE
 from mindseye.models.deep import Ancestral, DeepVAE
 from mindseye.models.draw import Draw
 from mindseye.models.exact import LinearGaussian
@@ -10,6 +10,7 @@ from mindseye.models.factor import FactorVAE
 from mindseye.models.flowing import Flowing
 from mindseye.models.flowing_parts import FlowingParts
 from mindseye.models.graph import GraphVAE
+from mindseye.models.imprint import ImprintVAE
 from mindseye.models.joint import JointVAE, frozen
 from mindseye.models.ladder import AncestralLadder, LadderVAE
 from mindseye.models.observer import Observer
@@ -35,6 +36,7 @@ __all__ = [
     "Flowing",
     "FlowingParts",
     "GraphVAE",
+    "ImprintVAE",
     "JointVAE",
     "LadderVAE",
     "LinearGaussian",
@@ -43,5 +45,6 @@ __all__ = [
     "Patchwork",
     "SemiVAE",
     "Sharpened",
+    "WholesVAE",
     "frozen",
 ]

@@ -17,59 +17,35 @@ References:
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from mindseye.distributions import NormalPixels
 from mindseye.distributions.correlated import CorrelatedNormals, PartNormals, floored
-from mindseye.distributions.normal import (
-    DiagonalNormal,
-    diagonal_normal,
-    loc_and_log_scale,
-    soft_bounded,
-)
-from mindseye.errors import UsageError, did_you_mean, listed
+from mindseye.distributions.normal import soft_bounded
+from mindseye.errors import UsageError
 from mindseye.groups import Groups
-from mindseye.models.compositional import Compositional
+from mindseye.models.compositional import WholesVAE
 from mindseye.networks.dense import MLP, initialised
 from mindseye.networks.graph import GraphBlock, Residual
-from mindseye.networks.wholes import SIDE, Label, reader, writer
+from mindseye.networks.wholes import Label, reader, writer
 from mindseye.parts import Kit
 from mindseye.pieces import Pieces
 
-__all__ = ["NETWORKS", "CompVAE"]
+__all__ = ["CompVAE"]
 
-LEAST = {True: 0.001, False: 0.005}
-"""The smallest deviations of p, of curves and of pictures."""
+PART = {True: 1024, False: 2048}
+"""Sizes of the latent of a part, of curves and of pictures."""
 
-
-FAINT = 0.1
-"""How much smaller than usual the weights begin that say how a part differs from its kind."""
+HIDDEN, BLOCKS = 2048, 3
+"""Width of the graph blocks, and how many there are."""
 
 LOUD = 4.0
 """What curves are divided by before they are read."""
 
 
-class _Sizes(NamedTuple):
-    part: int
-    hidden: int
-    blocks: int
-    waves: int
-
-
-NETWORKS = {
-    ("paper", True): _Sizes(part=1024, hidden=2048, blocks=3, waves=0),
-    ("paper", False): _Sizes(part=2048, hidden=2048, blocks=3, waves=0),
-    ("slim", True): _Sizes(part=256, hidden=512, blocks=2, waves=0),
-    ("slim", False): _Sizes(part=16 * SIDE**2, hidden=512, blocks=2, waves=4),
-}
-"""The sizes of the networks of curves (True) and pictures (False)."""
-
-
-class CompVAE(Compositional):
-    r"""A VAE of wholes and their parts.
+class CompVAE(WholesVAE):
+    r"""The model of the paper, with its networks.
 
         p(w_i | l_i)  = N(mlp(l_i))
         p(z | w~)     = N(mlp(w~)),                         w~ = sum of all w_i
@@ -77,16 +53,12 @@ class CompVAE(Compositional):
         q(z | x)      = N(mlp(encoder(x)))
         q({w_i} | x, z, {l_i}) = correlated N(graph(encoder(x), z, l_i + noise))
 
-    In `slim` networks the last are mean and deviation in units of p(w_i | l_i), and begin near it:
-    what is said of a part is learnt first, and then how it differs from its kind.
-
     Arguments:
         kit: What parts there are.
         shape: Channels, height and width of a whole; a curve has height 1.
         latent: Size of z.
-        networks: `paper` or `slim`.
-        width: Size of the latent of a part; the networks' own if 0.
-        hidden: Width of the graph blocks; the networks' own if 0.
+        width: Size of the latent of a part; the paper's if 0.
+        hidden: Width of the graph blocks; the paper's if 0.
     """
 
     def __init__(
@@ -94,42 +66,25 @@ class CompVAE(Compositional):
         kit: Kit,
         shape: tuple[int, int, int],
         latent: int = 256,
-        networks: str = "paper",
         width: int = 0,
         hidden: int = 0,
     ):
-        super().__init__()
-        curve = shape[1] == 1
-        if (networks, curve) not in NETWORKS:
-            names = list(dict.fromkeys(name for name, _ in NETWORKS))
-            raise UsageError(
-                f"`networks={networks!r}` is not known; expected {listed(names)}.",
-                did_you_mean(networks, names),
-            )
-        own = NETWORKS[networks, curve]
-        self.vocabulary, self.shape, self.latent = kit, shape, latent
-        self.part, hidden = width or own.part, hidden or own.hidden
-        self.least, self.noisy = LEAST[curve], not kit.axes
-        paper, categories, axes = networks == "paper", len(kit.categories), len(kit.axes)
-        if paper and not curve and self.part != own.part:
-            raise UsageError(f"`width={self.part}` must be {own.part}: 128 maps of 4 by 4 pixels.")
-        if not (paper or curve) and self.part % SIDE**2:
-            raise UsageError(f"`width={self.part}` must be a multiple of {SIDE**2}: it is a map.")
-        self.read, seen = reader(shape, networks, hidden)
-        self.write = writer(shape, networks, self.part, latent, hidden)
-        self.label = Label(categories, axes, 64 if axes else 2 * self.part, own.waves)
+        super().__init__(kit, shape, latent)
+        own = PART[self.curve]
+        self.part = self.summed = width or own
+        if self.part != own and not self.curve:
+            raise UsageError(f"`width={width}` must be {own}: 128 maps of 4 by 4 pixels.")
+        hidden, categories, axes = hidden or HIDDEN, len(kit.categories), len(kit.axes)
+        self.read, seen = reader(shape)
+        self.write = writer(shape, self.part, latent)
+        self.label = Label(categories, axes, 64 if axes else 2 * self.part)
         self.prior_w = MLP([64, 1024, 2 * self.part]) if axes else nn.Identity()
-        self.prior_z = MLP([self.part, 1280 if paper else hidden, 2 * latent])
+        self.prior_z = MLP([self.part, 1280, 2 * latent])
         self.posterior_z = nn.Sequential(Residual(seen), nn.ELU(), MLP([seen, 512, 2 * latent]))
-        said = hidden if not paper else (64 if axes else 1024)
-        self.label_q = Label(categories, axes, said, own.waves)
-        self.told = None if paper else initialised(nn.Linear(seen + latent, hidden))
-        sizes = [seen + latent + said if paper else hidden, *[hidden] * own.blocks]
+        self.label_q = Label(categories, axes, 64 if axes else 1024)
+        sizes = [seen + latent + self.label_q.size, *[hidden] * BLOCKS]
         self.blocks = nn.ModuleList(GraphBlock(*pair) for pair in pairwise(sizes))
         self.posterior_w = initialised(nn.Linear(hidden, 3 * self.part))
-        if not paper:
-            with torch.no_grad():
-                self.posterior_w.weight.mul_(FAINT)
 
     def p_w(self, y: Pieces, groups: Groups) -> PartNormals:
         """p(w_i|l_i) of all parts of a batch."""
@@ -137,27 +92,17 @@ class CompVAE(Compositional):
         loc, log_variance = said.chunk(2, -1)
         return PartNormals(loc, (floored(log_variance, self.least) / 2).exp(), groups)
 
-    def p_z(self, total: Tensor) -> DiagonalNormal:
-        """p(z|w~), of sums `(B, part)`."""
-        loc, log_variance = self.prior_z(total).float().chunk(2, -1)
-        return diagonal_normal(loc, floored(log_variance, self.least) / 2)
-
-    def p_x(self, z: Tensor, total: Tensor) -> NormalPixels:
-        """p(x|z,w~); the channels of a pixel have one deviation."""
-        mean, log_variance = (each.float() for each in self.write(total, z))
-        log_scale = floored(log_variance, self.least) / 2
-        return NormalPixels(mean, log_scale.expand_as(mean))
+    def moved(self, w: Tensor, here: Pieces, there: Pieces) -> Tensor:
+        """As many deviations from what is expected there as they were here."""
+        old, new = (self.p_w(each, self.groups(each)) for each in (here, there))
+        return new.mean + new.stddev * (w - old.mean) / old.stddev
 
     def seen(self, x: Tensor) -> Tensor:
         """What both posteriors are told of wholes `(B, C, H, W)`: they are read once."""
-        return self.read(self._shown(x))
-
-    def q_z(self, seen: Tensor) -> DiagonalNormal:
-        """q(z|x), by what is seen in x."""
-        return diagonal_normal(*loc_and_log_scale(self.posterior_z(seen)))
+        return self.read(x / LOUD if self.curve else 2 * x - 1)
 
     def q_w(
-        self, seen: Tensor, z: Tensor, y: Pieces, p_w: PartNormals, noise: Tensor | None = None
+        self, seen: Tensor, z: Tensor, y: Pieces, groups: Groups, noise: Tensor | None = None
     ) -> CorrelatedNormals:
         """q({w_i}|x,z,{l_i}).
 
@@ -165,25 +110,18 @@ class CompVAE(Compositional):
             seen: What is seen in the wholes.
             z: Their latents.
             y: Their parts.
-            p_w: What is known of the parts before wholes are seen.
+            groups: Which parts belong to which whole.
             noise: What tells parts of one category apart, `(N, ...)`; drawn if not given.
         """
-        groups = p_w.groups
         said = self.label_q(y.codes, y.places)
         if self.noisy:
             said = said + (torch.randn_like(said) if noise is None else noise)
         known = torch.cat([seen, z], -1)
-        if self.told is None:
-            h = torch.cat([groups.spread(known), said.to(known.dtype)], -1)
-        else:
-            h = groups.spread(self.told(known)) + said
+        h = torch.cat([groups.spread(known), said.to(known.dtype)], -1)
         for block in self.blocks:
             h = block(h, groups)
         loc, log_scale, logits = self.posterior_w(h).float().chunk(3, -1)
-        scale = soft_bounded(log_scale).exp()
-        if self.told is not None:  # what is known of a part is how it differs from its kind
-            loc, scale = torch.addcmul(p_w.mean, p_w.stddev, loc), p_w.stddev * scale
-        return CorrelatedNormals(loc, scale, logits, groups)
+        return CorrelatedNormals(loc, soft_bounded(log_scale).exp(), logits, groups)
 
     @property
     def tags(self) -> int:
@@ -194,10 +132,6 @@ class CompVAE(Compositional):
     def decoders(self) -> list[nn.Module]:
         """The generative half."""
         return [self.label, self.prior_w, self.prior_z, self.write]
-
-    def _shown(self, x: Tensor) -> Tensor:
-        """Wholes as the networks read them: pictures from -1 to 1, curves a few units high."""
-        return x / LOUD if self.shape[1] == 1 else 2 * x - 1
 
     def extra_repr(self) -> str:
         """The factorisation, and the sizes."""

@@ -26,14 +26,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mindseye.distributions import Flow, NormalPixels, RelativeFlow
+from mindseye.distributions import Flow, NormalPixels, PartMixtures, RelativeFlow
 from mindseye.distributions.correlated import CorrelatedNormals, PartNormals
 from mindseye.distributions.normal import DiagonalNormal, soft_bounded
 from mindseye.groups import Groups
-from mindseye.models.comp import CompVAE
-from mindseye.models.compositional import Compositional
+from mindseye.models.compositional import Compositional, WholesVAE
 from mindseye.networks import MLP, Couplings, Unrounded
 from mindseye.pieces import Pieces
+from mindseye.randomness import keys, normals
 
 __all__ = ["FlowingParts"]
 
@@ -43,6 +43,9 @@ CONTEXT = 64
 FARTHEST = 3.0
 """Deviations from the mean of all sums, beyond which one is as far as another: a sum of more parts
 than there were in training is read as one of those."""
+
+DRAWS = 8
+"""Of every whole, by which sums are measured."""
 
 LEAST = 1e-3
 """The smallest deviation that sums are measured by."""
@@ -60,14 +63,14 @@ class FlowingParts(Unrounded, Compositional):
     middle: Tensor
     spread: Tensor
 
-    def __init__(self, base: CompVAE, couplings: int = 6, hidden: int = 128):
+    def __init__(self, base: WholesVAE, couplings: int = 6, hidden: int = 128):
         super().__init__()
         self.base = base.requires_grad_(False)
         self.vocabulary, self.shape = base.vocabulary, base.shape
-        self.latent, self.part = base.latent, base.part
-        self.register_buffer("middle", torch.zeros(self.part))
-        self.register_buffer("spread", torch.ones(self.part))
-        self.reader = MLP([self.part, hidden, CONTEXT])
+        self.latent, self.part, self.summed = base.latent, base.part, base.summed
+        self.register_buffer("middle", torch.zeros(self.summed))
+        self.register_buffer("spread", torch.ones(self.summed))
+        self.reader = MLP([self.summed, hidden, CONTEXT])
         self.flow = Couplings(self.latent, couplings, hidden, CONTEXT)
 
     def train(self, mode: bool = True) -> FlowingParts:
@@ -78,43 +81,49 @@ class FlowingParts(Unrounded, Compositional):
 
     @torch.no_grad()
     def prepare(self, y: Pieces) -> None:
-        """Measure the sums of the latents of some parts, in units of which the flow is told them.
+        """Measure the sums of some parts, in units of which the flow is told them.
 
         Arguments:
             y: Parts of two wholes or more.
         """
-        p_w = self.p_w(y, self.groups(y))
-        mean, variance = (p_w.groups.totals(each) for each in (p_w.mean, p_w.variance))
-        self.middle.copy_(mean.mean(0))
-        self.spread.copy_((mean.var(0) + variance.mean(0)).sqrt().clamp(min=LEAST))
+        groups = self.groups(y)
+        p_w = self.p_w(y, groups)
+        index = torch.arange(DRAWS * len(y.codes), device=y.codes.device)
+        noise = normals(keys(0, index, "sums"), p_w.chances).unflatten(0, (DRAWS, -1))
+        draws = torch.cat([self.total(p_w.at(each), y, groups) for each in noise])
+        self.middle.copy_(draws.mean(0))
+        self.spread.copy_(draws.std(0).clamp(min=LEAST))
 
     @torch.no_grad()
     def read(self, x: Tensor, y: Pieces) -> Tensor:
-        """What is seen in wholes, `(B, Z + 2 part)`: a draw of z, and how the sum is, given it."""
-        seen, p_w = self.seen(x), self.p_w(y, self.groups(y))
+        """What is seen in wholes, `(B, Z + summed)`: a draw of z, and one of the sum, given it."""
+        seen, groups = self.seen(x), self.groups(y)
         z = self.q_z(seen).rsample()
-        q_w = self.q_w(seen, z, y, p_w)
-        mean, variance = q_w.groups.totals(q_w.mean), q_w.total_variance
-        return torch.cat([z, mean, variance.sqrt()], -1)
+        w = self.q_w(seen, z, y, groups).rsample()
+        return torch.cat([z, self.total(w, y, groups)], -1)
 
-    def posterior(self, x: Tensor, y: Any = None) -> tuple[Tensor, DiagonalNormal]:
-        """A draw of z by q(z|x), and q(w~|x,z) of the sum, of wholes or of what was read in them.
-
-        A sum of normals that lean against each other is a normal.
-        """
+    def posterior(self, x: Tensor, y: Any = None) -> tuple[Tensor, ...]:
+        """A draw of z by q(z|x), and one of w~ given both; or those that were read."""
         rows = x if x.ndim == 2 else self.read(x, y)
-        z, mean, deviation = rows.split([self.latent, self.part, self.part], -1)
-        return z, DiagonalNormal(mean, deviation)
+        return rows.split([self.latent, self.summed], -1)
 
     def p_z(self, total: Tensor) -> RelativeFlow:
-        """q(z|w~), of sums `(B, part)`: what takes the place of p(z|w~)."""
+        """q(z|w~), of sums `(B, summed)`: what takes the place of p(z|w~)."""
         with torch.autocast(total.device.type, enabled=False):  # bfloat16 has no digits for this
             flow = Flow(self.flow, self._told(total), size=self.latent)
             return RelativeFlow(self.base.p_z(total), flow)
 
-    def p_w(self, y: Pieces, groups: Groups) -> PartNormals:
+    def p_w(self, y: Pieces, groups: Groups) -> PartNormals | PartMixtures:
         """p(w_i|l_i)."""
         return self.base.p_w(y, groups)
+
+    def total(self, w: Tensor, y: Pieces, groups: Groups) -> Tensor:
+        """w~ of the latents of parts."""
+        return self.base.total(w, y, groups)
+
+    def moved(self, w: Tensor, here: Pieces, there: Pieces) -> Tensor:
+        """The latents of a part of one place, at another."""
+        return self.base.moved(w, here, there)
 
     def p_x(self, z: Tensor, total: Tensor) -> NormalPixels:
         """p(x|z,w~)."""
@@ -129,10 +138,10 @@ class FlowingParts(Unrounded, Compositional):
         return self.base.q_z(seen)
 
     def q_w(
-        self, seen: Tensor, z: Tensor, y: Pieces, p_w: PartNormals, noise: Tensor | None = None
+        self, seen: Tensor, z: Tensor, y: Pieces, groups: Groups, noise: Tensor | None = None
     ) -> CorrelatedNormals:
         """q({w_i}|x,z,{l_i})."""
-        return self.base.q_w(seen, z, y, p_w, noise)
+        return self.base.q_w(seen, z, y, groups, noise)
 
     @property
     def tags(self) -> int:

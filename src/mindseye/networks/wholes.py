@@ -1,13 +1,7 @@
-r"""Networks between wholes, their parts and their latents, for curves and for pictures.
+"""Networks between wholes, their parts and their latents: the paper's, of curves and pictures.
 
-| networks | what                                                                                |
-|----------|-------------------------------------------------------------------------------------|
-| `paper`  | those of Berger and Sebag (2020), appendix A, where it and the authors' code agree  |
-| `slim`   | ours, for minutes: narrower, and what is summed over parts has a place in a picture |
-
-A curve is a picture of height 1. In `slim` networks of pictures the latent of a part is a small map
-of channels, written by a network that knows where its pixels are; so parts that are far from each
-other are added side by side, and the decoder goes on from the map with convolutions.
+They are those of appendix A, where it and the authors' code agree. A curve is a picture of height
+1. Labels say what a part is called, here and in other networks of parts (`imprints`).
 
 References:
     From abstract items to latent spaces to observed data and back: Compositional Variational
@@ -25,34 +19,19 @@ from torch import Tensor, nn
 from mindseye.networks.dense import initialised
 from mindseye.networks.graph import Residual
 
-__all__ = ["SIDE", "Label", "Wave", "reader", "writer"]
+__all__ = ["Label", "Wave", "reader", "writer"]
 
 Shape = tuple[int, int, int]
 
-SIDE = 8
-"""Height and width of the map that the latent of a part of a picture is, in `slim` networks."""
 
-
-def reader(shape: Shape, networks: str, width: int) -> tuple[nn.Module, int]:
+def reader(shape: Shape) -> tuple[nn.Module, int]:
     """A network that reads wholes `(B, C, H, W)`, and the size of what it reads."""
-    curve = shape[1] == 1
-    if networks == "paper":
-        return _paper_curve_reader(shape[2]) if curve else (_paper_picture_reader(), 1024)
-    if curve:
-        points = shape[0] * shape[2]
-        first = [nn.Flatten(), initialised(nn.Linear(points, width)), nn.ELU()]
-        return nn.Sequential(*first, Residual(width), nn.ELU(), Residual(width), nn.ELU()), width
-    return _picture_reader(shape, width), width
+    return _curve_reader(shape[2]) if shape[1] == 1 else (_picture_reader(), 1024)
 
 
-def writer(shape: Shape, networks: str, part: int, latent: int, width: int) -> nn.Module:
+def writer(shape: Shape, part: int, latent: int) -> nn.Module:
     """A network of w̃ `(B, part)` and z `(B, latent)`: 2 numbers a value, or 1 more a pixel."""
-    curve = shape[1] == 1
-    if networks == "paper":
-        return _PaperCurve(shape[2], part, latent) if curve else _PaperPicture(part, latent)
-    if curve:
-        return _Curve(shape, part, latent, width)
-    return _Picture(shape, part, latent, max(width // 4, 8))
+    return _Curve(shape[2], part, latent) if shape[1] == 1 else _Picture(part, latent)
 
 
 class Label(nn.Module):
@@ -106,24 +85,7 @@ class Wave(nn.Module):
 # Curves
 
 
-class _Curve(nn.Module):
-    """Dense layers to the means and deviations of a curve."""
-
-    def __init__(self, shape: Shape, part: int, latent: int, width: int):
-        super().__init__()
-        self.shape = (2 * shape[0], *shape[1:])
-        layers: list[nn.Module] = [initialised(nn.Linear(part + latent, width)), nn.ELU()]
-        for _ in range(3):
-            layers += [Residual(width), nn.ELU()]
-        self.layers = nn.Sequential(*layers, initialised(nn.Linear(width, math.prod(self.shape))))
-
-    def forward(self, total: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
-        both = self.layers(torch.cat([total, z], -1)).unflatten(-1, self.shape)
-        mean, log_variance = both.chunk(2, -3)
-        return mean, log_variance
-
-
-def _paper_curve_reader(points: int) -> tuple[nn.Module, int]:
+def _curve_reader(points: int) -> tuple[nn.Module, int]:
     """Table 3, whose curves have 200 points, and the size of what it reads: 800 of those."""
     layers: list[nn.Module] = [nn.Flatten(2)]
     for channels, out, side, stride, pad in (
@@ -139,7 +101,7 @@ def _paper_curve_reader(points: int) -> tuple[nn.Module, int]:
     return nn.Sequential(*layers, nn.Flatten(), Residual(size), nn.ELU()), size
 
 
-class _PaperCurve(nn.Module):
+class _Curve(nn.Module):
     """Table 2, whose curves have 200 points and begin with 800 numbers, 160 for every 40 points."""
 
     def __init__(self, points: int, part: int, latent: int):
@@ -167,56 +129,7 @@ class _PaperCurve(nn.Module):
 # Pictures
 
 
-class _Picture(nn.Module):
-    """From the map that the latents of parts add up to, convolutions to pixels."""
-
-    def __init__(self, shape: Shape, part: int, latent: int, width: int):
-        super().__init__()
-        channels = part // SIDE**2
-        self.told = initialised(nn.Linear(latent, width // 4 * SIDE**2))
-        layers: list[nn.Module] = [nn.Conv2d(channels + width // 4, width, 3, padding=1), nn.ELU()]
-        for _ in range(3):
-            layers += [_Convolutions(width)]
-        side = SIDE
-        while side < shape[1]:
-            side *= 2
-            layers += [nn.Upsample(scale_factor=2, mode="bilinear")]
-            layers += [nn.Conv2d(width, width // 2, 3, padding=1), nn.ELU()]
-            width //= 2
-        self.layers = nn.Sequential(*layers, nn.Conv2d(width, shape[0] + 1, 3, padding=1))
-
-    def forward(self, total: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
-        summed = total.unflatten(-1, (-1, SIDE, SIDE))
-        told = self.told(z).unflatten(-1, (-1, SIDE, SIDE))
-        both = self.layers(torch.cat([summed.to(told.dtype), told], 1))
-        return both[:, :-1], both[:, -1:]
-
-
-class _Convolutions(nn.Module):
-    """Two convolutions with ELU, beside the identity."""
-
-    def __init__(self, width: int):
-        super().__init__()
-        self.layers = nn.Sequential(
-            nn.Conv2d(width, width, 3, padding=1), nn.ELU(), nn.Conv2d(width, width, 3, padding=1)
-        )
-
-    def forward(self, x: Tensor) -> Tensor:
-        return nn.functional.elu(x + self.layers(x))
-
-
-def _picture_reader(shape: Shape, width: int) -> nn.Module:
-    """Convolutions that halve a picture down to 4 by 4, then a dense layer."""
-    layers: list[nn.Module] = []
-    channels, side, out = shape[0], shape[1], 32
-    while side > 4:
-        layers += [nn.Conv2d(channels, out, 4, 2, 1), nn.ELU()]
-        channels, side, out = out, side // 2, 2 * out
-    dense = initialised(nn.Linear(channels * side * side, width))
-    return nn.Sequential(*layers, nn.Flatten(), dense, nn.ELU(), Residual(width), nn.ELU())
-
-
-def _paper_picture_reader() -> nn.Module:
+def _picture_reader() -> nn.Module:
     """Table 10; it reads colours from -1 to 1."""
     layers: list[nn.Module] = []
     for channels, out, side, stride, pad in (
@@ -230,7 +143,7 @@ def _paper_picture_reader() -> nn.Module:
     return nn.Sequential(*layers, nn.Flatten(), Residual(1024), nn.ELU())
 
 
-class _PaperPicture(nn.Module):
+class _Picture(nn.Module):
     """Table 9, as the authors' code has it."""
 
     def __init__(self, part: int, latent: int):

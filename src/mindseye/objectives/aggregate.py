@@ -87,8 +87,7 @@ def fit_aggregate(model: Flowing, x: Tensor, y: Any, *, drop: float = 0.3) -> Bo
 @objective("aggregate-parts", fits="p_z", cite="cremer2018 berger2020", trains="comp")
 def fit_aggregate_of_parts(model: FlowingParts, x: Tensor, y: Any) -> Bound:
     """E log q(z|w~) under the posteriors of wholes and parts; the model is held still."""
-    z, sums = model.posterior(x, y)
-    total = sums.rsample()
+    z, total = model.posterior(x, y)
     log_flow = model.p_z(total).log_prob(z)
     log_model = model.base.p_z(total).log_prob(z)
     return Bound(log_flow, {"log_qz_qzw": log_flow, "log_pz_qzw": log_model})

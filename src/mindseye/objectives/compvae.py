@@ -28,8 +28,8 @@ References:
 from __future__ import annotations
 
 from torch import Tensor
-from torch.distributions import kl_divergence
 
+from mindseye.distributions import divergence
 from mindseye.models.compositional import Compositional
 from mindseye.objectives.bound import Bound
 from mindseye.objectives.registry import objective
@@ -43,13 +43,14 @@ def compvae(
     model: Compositional, x: Tensor, y: Pieces, *, beta: float = 1.0, dear: float = 10.0
 ) -> Bound:
     """log p(x|z,w~) - beta KL(parts) - log q(z|x) + log p(z|w~), and z dearer at first."""
-    seen, p_w = model.seen(x), model.p_w(y, model.groups(y))
+    seen, groups = model.seen(x), model.groups(y)
     q_z = model.q_z(seen)
     z = q_z.rsample()
-    q_w = model.q_w(seen, z, y, p_w)
-    total = q_w.groups.totals(q_w.rsample())
+    q_w = model.q_w(seen, z, y, groups)
+    w = q_w.rsample()
+    total = model.total(w, y, groups)
     log_px = model.p_x(z, total).log_prob(x)
-    kl_w = kl_divergence(q_w, p_w)
+    kl_w = divergence(q_w, model.p_w(y, groups), w)
     kl_z = -q_z.entropy() - model.p_z(total).log_prob(z)
     price = -q_z.entropy() - model.p_z(total.detach()).log_prob(z)
     terms = {"log_px_qzw": log_px, "kl_qw_pw": kl_w, "kl_qz_pz": kl_z}

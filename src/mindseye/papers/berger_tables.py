@@ -72,9 +72,9 @@ def _rows() -> Iterator[Entry]:
     for data, what in (("sines", "Sines"), ("sites", "Sites")):
         yield Entry(
             data,
-            f"{what}, slim networks",
+            f"{what}, imprints",
             f"{data}/compvae",
-            {"model.networks": "slim"},
+            {"model.networks": "imprint"},
             published=PRINTED[data],
         )
         yield Entry(
@@ -83,7 +83,7 @@ def _rows() -> Iterator[Entry]:
             f"{data}/compvae-wide",
             published=PRINTED[data],
         )
-    yield Entry("loads", "Loads, slim networks", "loads/compvae", {"model.networks": "slim"})
+    yield Entry("loads", "Loads, imprints", "loads/compvae", {"model.networks": "imprint"})
 
 
 _ABOUT = (

@@ -21,11 +21,13 @@ from mindseye.models import (
     Flowing,
     FlowingParts,
     GraphVAE,
+    ImprintVAE,
     JointVAE,
     LadderVAE,
     Observer,
     SemiVAE,
     Sharpened,
+    WholesVAE,
 )
 
 __all__ = ["KINDS", "Model"]
@@ -44,7 +46,7 @@ class Model:
     """joint (words), vlvae, draw or captioned (captions), comp (parts), graph, vae, deep, semi …"""
 
     networks: str = "paper"
-    """paper, slim, dense …; residual or folded of a vlvae; align, noalign or alone of draw …"""
+    """paper, slim, dense …; imprint of comp; residual or folded of a vlvae; align … of draw …"""
 
     latent: int = 10
     """Size of the latent."""
@@ -128,7 +130,7 @@ class Model:
     def _with_flows(self, made: nn.Module, vocabulary: Vocabulary) -> nn.Module:
         """Flows beside a model that is held still."""
         sizes = (self.flow, self.flow_hidden or 128)
-        if isinstance(made, CompVAE):
+        if isinstance(made, WholesVAE):
             return FlowingParts(made, *sizes)
         joint = "q_xy" in self.reads.split()
         return Flowing(made, vocabulary, *sizes, joint=joint, normals=self.normals)
@@ -193,7 +195,16 @@ def _ladder(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:
 
 
 def _comp(model: Model, kit: Any, shape: Shape) -> nn.Module:
-    return CompVAE(kit, shape, model.latent, model.networks, model.width, model.hidden)
+    sizes = (model.latent, model.width, model.hidden)
+    if model.networks == "paper":
+        return CompVAE(kit, shape, *sizes)
+    if model.networks == "imprint":
+        return ImprintVAE(kit, shape, *sizes)
+    names = ("paper", "imprint")
+    raise UsageError(
+        f"`networks={model.networks!r}` is not known; expected {listed(names)}.",
+        did_you_mean(model.networks, names),
+    )
 
 
 def _graph(model: Model, vocabulary: Vocabulary, shape: Shape) -> nn.Module:

@@ -19,7 +19,7 @@ from mindseye.curves import MODEL, TRUTH, Curve, CurveRow, curve_sheet
 from mindseye.data.wholes import Specifics, Wholes
 from mindseye.evaluation.parts import sizes_of
 from mindseye.files import read_json
-from mindseye.models.comp import LEAST
+from mindseye.models.compositional import LEAST
 from mindseye.parts import Parts
 from mindseye.pieces import Pieces, decode_parts, encode_parts
 from mindseye.reproduction.drawing import Labelled, Picture
