@@ -97,7 +97,7 @@ def report(runs) -> PartsReport:
 
 
 def test_the_report_is_kept_beside_the_weights(runs, report):
-    kept = json.loads((runs["sines"].path / "parts.json").read_text())
+    kept = json.loads((runs["sines"].path / "parts-validation.json").read_text())
     assert (kept["part"], kept["wholes"], kept["draws"]) == ("validation", 3, 4)
     assert kept["provenance"]["device"].startswith("cpu")
     assert [(row["parts"], row["beyond"]) for row in kept["rows"]] == [

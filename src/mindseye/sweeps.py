@@ -21,6 +21,7 @@ import torch
 from mindseye.errors import DataError, NumericError, UsageError
 from mindseye.evaluation import Protocol, evaluate_run, evaluated, scores_of
 from mindseye.evaluation.links import evaluate_links, links_scores
+from mindseye.evaluation.parts import evaluate_parts, parts_scores
 from mindseye.files import explained
 from mindseye.papers import Recipe
 from mindseye.papers.recipe import Refit
@@ -132,14 +133,15 @@ def scored(
 ) -> Generator[Run]:
     """Score the finished runs, those that have no such scores yet; each, once it has.
 
-    Runs of a graph need no protocol: their validation links are measured.
+    Runs of a graph need no protocol: their validation links are measured. Nor do those of parts.
     """
     for run in dict.fromkeys(runs):
         if not run.finished:
             continue
         if protocol is None:
-            if not links_scores(run, "validation"):
-                evaluate_links(run, part="validation", device=device, data=data)
+            if not _scores(run):
+                measure = evaluate_links if run.recipe.data.is_graph else evaluate_parts
+                measure(run, part="validation", device=device, data=data)
         elif not evaluated(run, protocol, observer):
             evaluate_run(run, protocol, observer=observer, device=device, data=data)
         yield run
@@ -211,9 +213,14 @@ def summary(run: Run) -> dict[str, Any]:
         "terms": last.get("terms", {}),
         "seconds": round(run.seconds, 1),
         "rollbacks": rollbacks_of(run),
-        "scores": scores_of(run) or links_scores(run, "validation"),
+        "scores": _scores(run),
         "state": "finished" if run.finished else "unfinished",
     }
+
+
+def _scores(run: Run) -> dict[str, Any]:
+    """The scores that a run has: of a protocol, or of its own validation part."""
+    return scores_of(run) or links_scores(run, "validation") or parts_scores(run, "validation")
 
 
 class Tally:

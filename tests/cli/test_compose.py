@@ -2,13 +2,16 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from mindseye import sweeps
 from mindseye.composing import STATISTICS
+from mindseye.evaluation.parts import evaluate_parts
 from mindseye.papers import get_recipe
 from mindseye.runs import Run, create
 
@@ -376,7 +379,30 @@ def test_what_needs_words_says_that_there_are_none(mindseye, sines):
     ):
         refused(mindseye(*command), "knows wholes by their parts, and no words", "mindseye compose")
     scored = ["--over", "seed=0,1", "--score", "quick"]
-    refused(mindseye("sweep", "sines/compvae-tiny", *scored), "`--score` asks for words")
+    told = mindseye("sweep", "sines/compvae-tiny", *scored)
+    refused(told, "`--score quick` does not fit", "Score its parts: --score parts.")
+
+
+def test_a_sweep_scores_models_of_parts_on_validation_wholes_once(mindseye, monkeypatch):
+    few = partial(evaluate_parts, wholes=2, draws=2)
+    monkeypatch.setattr(sweeps, "evaluate_parts", few)
+    asked = ["sweep", "sines/compvae-tiny", "--over", "width=2,3", "--set", "steps=2"]
+    asked += ["--set", "data.most=2", "--score", "parts", "--json"]
+    code, out, err = mindseye(*asked)
+    assert code == 0, err
+    found = json.loads(out)["runs"]
+    for run in found:
+        kept = json.loads(Path(run["run"], "parts-validation.json").read_text())
+        assert kept["part"] == "validation"
+        assert run["scores"]["bound 2"] == kept["rows"][1]["values"]["bound"]["mean"]
+        assert {f"recall {size}" for size in (1, 2, 20, 24, 30)} < run["scores"].keys()
+    monkeypatch.setattr(sweeps, "evaluate_parts", None)  # nothing is measured again
+    assert json.loads(mindseye(*asked)[1])["runs"] == found
+    refused(
+        mindseye("sweep", "mnist-a/telbo-tiny", "--over", "seed=0,1", "--score", "parts"),
+        "`--score parts` does not fit",
+        "paper, ours or quick",
+    )
 
 
 def test_a_sweep_trains_models_of_parts(mindseye):

@@ -48,7 +48,7 @@ def sweep(
     score: Annotated[
         str | None,
         typer.Option(
-            help="Score every run on the validation part: paper, ours or quick; links of a graph."
+            help="Score every run on the validation part: paper, ours or quick; links; parts."
         ),
     ] = None,
     observer: ObserverName = None,
@@ -73,6 +73,7 @@ def sweep(
     mindseye sweep mnist-a/telbo-fast --over lam=1,10,50 --over gamma=1,50 --score quick
     mindseye sweep mnist-a/jmvae-tiny --over alpha=0.1,1 --set data.source=digits --dry-run
     mindseye sweep cora/masked --over beta=0.3,1,3 --over split_seed=0..3 --score links
+    mindseye sweep sites/compvae-lean --over width=1,2 --set steps=2000 --score parts
     """
     from mindseye import sweeps
     from mindseye.evaluation import get_protocol
@@ -80,17 +81,15 @@ def sweep(
     from mindseye.provenance import provenance
 
     base, settings = get_recipe(recipe), _settings(over or [])
-    if score and (score == "links") != base.data.is_graph:
+    own = "links" if base.data.is_graph else "parts" if base.model.kind == "comp" else ""
+    if score and score != own and (own or score in ("links", "parts")):
         raise UsageError(
             f"`--score {score}` does not fit {recipe}.",
-            "Links are scored of graphs: --score links; of pictures paper, ours or quick.",
+            f"Score its {own}: --score {own}." if own else "Write --score paper, ours or quick.",
         )
-    asked = score and score != "links"
-    protocol = replace(get_protocol(score), part="validation") if score and asked else None
+    protocol = replace(get_protocol(score), part="validation") if score and not own else None
     fixed = dict(setting(text) for text in set_ or [])
     _check(settings, fixed, yes=yes)
-    if protocol and base.model.kind == "comp":
-        raise UsageError(f"`--score` asks for words, and {recipe} has parts.", "Leave it out.")
     recipes = [
         replace(made, data=made.data.resolved(data))
         for made in sweeps.grid(base.with_settings(fixed), settings)

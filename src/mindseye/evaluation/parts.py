@@ -26,6 +26,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -47,7 +48,7 @@ from mindseye.evaluation.wholes import (
     without,
     written,
 )
-from mindseye.files import write_json
+from mindseye.files import read_json, write_json
 from mindseye.metrics import Estimate, bootstrap
 from mindseye.metrics.parts import energy_distances, information, ratio, share
 from mindseye.models import Compositional
@@ -57,7 +58,15 @@ from mindseye.provenance import provenance
 from mindseye.randomness import keys
 from mindseye.runs import BUILTIN, Run
 
-__all__ = ["PartsReport", "Rows", "evaluate_parts", "generator_rows", "parts_report", "sizes_of"]
+__all__ = [
+    "PartsReport",
+    "Rows",
+    "evaluate_parts",
+    "generator_rows",
+    "parts_report",
+    "parts_scores",
+    "sizes_of",
+]
 
 Progress = Callable[[int, int], None]
 Rows = Mapping[int, Mapping[str, Estimate]]
@@ -69,6 +78,9 @@ BEYOND: dict[type[Wholes], tuple[int, ...]] = {
     Loads: (20, 24, 30),
 }
 """Numbers of parts that are more than a model is trained on, by data set."""
+
+SCORES = ("recall", "shown", "false alarms", "correlation", "bound", "kl_w", "kl_z")
+"""Measures by which settings are compared."""
 
 FEW, TWO = 4, 2
 """Draws of a description where each is costly: to be taken apart, and written part by part."""
@@ -85,7 +97,7 @@ def evaluate_parts(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> PartsReport:
-    """Measure a run, and keep the report beside its weights as `parts.json`.
+    """Measure a run, and keep the report beside its weights, that of the test as `parts.json`.
 
     Arguments:
         run: A run of a model of parts.
@@ -110,8 +122,25 @@ def evaluate_parts(
             "seconds": round(time.perf_counter() - started, 1),
             "provenance": provenance(device),
         }
-        write_json(run.path / "parts.json", facts | report.to_json())
+        write_json(_kept(run, part), facts | report.to_json())
     return report
+
+
+def parts_scores(run: Run, part: str) -> dict[str, float]:
+    """The scores of a run on a part by measure and number of parts, as they were kept; or none."""
+    file = _kept(run, part)
+    rows = read_json(file)["rows"] if file.is_file() else []
+    return {
+        f"{name} {row['parts']}": row["values"][name]["mean"]
+        for name in SCORES
+        for row in rows
+        if name in row["values"]
+    }
+
+
+def _kept(run: Run, part: str) -> Path:
+    """Where the report of a part is kept."""
+    return run.path / ("parts.json" if part == "test" else f"parts-{part}.json")
 
 
 @torch.no_grad()
