@@ -8,6 +8,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from mindseye.data import Batch
+from mindseye.errors import UsageError
 from mindseye.models import CompVAE, ImprintVAE
 from mindseye.papers import RECIPES, Recipe, get_recipe
 from mindseye.papers.berger import SIZES
@@ -80,6 +81,14 @@ def test_latents_are_as_many_as_the_generators_numbers_and_the_whole_has_a_few()
             specifics = named(data, size).data.wholes("train").draw(drawn.y, torch.arange(2))
             assert model.part == max(2, specifics.own.shape[1])
             assert model.latent == max(2, specifics.shared.shape[1])
+
+
+def test_a_part_may_have_one_normal_where_imprints_are():
+    made = named("sines", "tiny").with_settings({"kinds": "1"})
+    with torch.device("meta"):
+        assert made.build().prior_w.sizes == (1, 2, 2)
+    with pytest.raises(UsageError, match=r"`kinds=3` means nothing for `networks='paper'`"):
+        named("sines", "").with_settings({"kinds": "3"})
 
 
 @pytest.mark.parametrize("data", DATA)

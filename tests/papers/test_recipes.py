@@ -281,6 +281,8 @@ def test_a_digest_changes_with_every_field(name):
     if name in ("model.flow", "model.normals"):  # they are fitted by an objective of their own
         plain |= {"objectives": ["aggregate"], "weights": {}}
         plain["model"]["flow"] = 7
+    if name == "model.kinds":  # of imprints alone
+        plain["model"]["networks"] = "imprint"
     if name == "model.sharpen":  # and so is a sharpener
         plain |= {"objectives": ["sharpen"], "weights": {}}
         plain["model"] |= {"kind": "draw", "networks": "align"}

@@ -45,6 +45,9 @@ CURVE = 64
 BLOCKS, WAVES = 2, 4
 """Graph blocks, and waves that a number of a place is read by."""
 
+NORMALS = 24
+"""Of the mixture of a category, unless another number is asked for."""
+
 FAINT = 0.1
 """How much smaller than usual the weights begin that say what a part has of its own."""
 
@@ -67,7 +70,7 @@ class ImprintVAE(WholesVAE):
         latent: Size of z.
         width: Size of the latent of a part; 2 if 0.
         hidden: Width of the networks; 512 if 0.
-        normals: Of the mixture of a category.
+        normals: Of the mixture of a category; 24 if 0.
     """
 
     def __init__(
@@ -77,7 +80,7 @@ class ImprintVAE(WholesVAE):
         latent: int = 2,
         width: int = 0,
         hidden: int = 0,
-        normals: int = 24,
+        normals: int = 0,
     ):
         super().__init__(kit, shape, latent)
         self.part, hidden = width or 2, hidden or 512
@@ -97,7 +100,7 @@ class ImprintVAE(WholesVAE):
             self.write = PictureWriter(shape, sides, latent, max(hidden // 4, 8))
             self.read = PictureReader(shape, hidden)
         self.summed = self.imprint.size
-        self.prior_w = Kinds(categories, normals, self.part)
+        self.prior_w = Kinds(categories, normals or NORMALS, self.part)
         self.prior_z = MLP([self.write.gists, hidden, 2 * latent])
         last = MLP([hidden, hidden, 2 * latent])
         self.posterior_z = nn.Sequential(Residual(hidden), nn.ELU(), last)

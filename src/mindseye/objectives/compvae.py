@@ -3,8 +3,8 @@ r"""The bound of the compositional VAE.
 $$ \log p(x \mid z, \tilde w) - \mathrm{KL}\Big(q(\{w_i\} \mid x, z, \{\ell_i\}) \,\Big\|\,
    \prod_i p(w_i \mid \ell_i)\Big) - \log \frac{q(z \mid x)}{p(z \mid \tilde w)} $$
 
-for one draw of $z$ and $\{w_i\}$ (eq. 4); the divergence of the parts is in closed form, that of
-$z$ is not: $\tilde w$ was drawn given $z$. Its entropy is.
+for one draw of $z$ and $\{w_i\}$ (eq. 4); the divergence of the parts is in closed form where their
+law is normal, that of $z$ is not: $\tilde w$ was drawn given $z$. Its entropy is.
 
 What a whole is like can be kept by the latents of its parts, seen in it, instead of what is said of
 them, and by $z$ instead of the parts: both are learnt sooner. So there are two ways to begin:
@@ -15,8 +15,8 @@ them, and by $z$ instead of the parts: both are learnt sooner. So there are two 
   dearer: the bound is lowered by $(h - 1)\,(\mathrm{KL}_w + d\, \mathrm{KL}_z)$. What is said is
   learnt first, then how parts differ from it, then what is left for the whole.
 
-The first is for wholes whose parts say little of them, such as waves of any phase; the second for
-those that what is said determines nearly. The gradient of the price of $z$ does not reach the
+The first is for wholes whose parts share something that could tell all the rest, such as a day; the
+second for those that what is said determines nearly. The gradient of the price of $z$ does not reach the
 parts, or they would learn to tell the noise of $z$. In the end nothing of this is left.
 
 References:

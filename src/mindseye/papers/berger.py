@@ -8,8 +8,9 @@ Recipes `DATA/compvae[-SIZE]`, with DATA
 | `sites` | pictures of up to 8 coloured sites that run into each other                |
 | `loads` | days of a street of up to 16 households, under one sky and one transformer |
 
-Sizes: none is the paper's, 500 000 steps of 256 wholes. `fast` is for one GPU and minutes, `lean`
-for two CPU cores, `tiny` for tests. The number of parts grows as training goes on.
+Sizes: none is the paper's, its networks and 500 000 steps of 256 wholes. `fast` is for one GPU and
+minutes, `lean` for two CPU cores, `tiny` for tests: their parts leave imprints (`models.imprint`).
+The number of parts grows as training goes on.
 
 `DATA/compvae-wide[-SIZE]` of sines and sites has the paper's networks at every size, to compare
 with; those of curves are narrower where they must be small, those of pictures cannot be.

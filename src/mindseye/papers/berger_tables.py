@@ -74,7 +74,7 @@ def _rows() -> Iterator[Entry]:
             data,
             f"{what}, imprints",
             f"{data}/compvae",
-            {"model.networks": "imprint"},
+            {"model.networks": "imprint", "model.latent": "2"},
             published=PRINTED[data],
         )
         yield Entry(
@@ -83,7 +83,8 @@ def _rows() -> Iterator[Entry]:
             f"{data}/compvae-wide",
             published=PRINTED[data],
         )
-    yield Entry("loads", "Loads, imprints", "loads/compvae", {"model.networks": "imprint"})
+    day = {"model.networks": "imprint", "model.latent": "3", "model.width": "4"}
+    yield Entry("loads", "Loads, imprints", "loads/compvae", day)
 
 
 _ABOUT = (

@@ -81,6 +81,9 @@ class Model:
     normals: int = 0
     """Of each coordinate of the autoregressive base of q(z); 0 for a normal as of q(z|y)."""
 
+    kinds: int = 0
+    """Of the mixture by which parts of a category with imprints differ: normals; 0 for 24."""
+
     reads: str = ""
     """Which inference networks that model has trained, such as q_x q_xy."""
 
@@ -104,7 +107,7 @@ class Model:
             )
         for name in ("latent", "strokes", "window", "language"):
             self._expect(name, getattr(self, name), 1)
-        for name in ("width", "hidden", "flow", "flow_hidden", "normals", "sharpen"):
+        for name in ("width", "hidden", "flow", "flow_hidden", "normals", "kinds", "sharpen"):
             self._expect(name, getattr(self, name), 0)
         for name in ("latents", "units"):
             for value in getattr(self, name):
@@ -199,7 +202,7 @@ def _comp(model: Model, kit: Any, shape: Shape) -> nn.Module:
     if model.networks == "paper":
         return CompVAE(kit, shape, *sizes)
     if model.networks == "imprint":
-        return ImprintVAE(kit, shape, *sizes)
+        return ImprintVAE(kit, shape, *sizes, model.kinds)
     names = ("paper", "imprint")
     raise UsageError(
         f"`networks={model.networks!r}` is not known; expected {listed(names)}.",

@@ -101,6 +101,12 @@ class Recipe:
         for stage in self.stages:
             _check_beside(stage.name, self.model)
         _check_normals(self)
+        if self.model.kinds and self.model.networks != "imprint":
+            raise UsageError(
+                f"`kinds={self.model.kinds}` means nothing for `networks={self.model.networks!r}`:"
+                " parts that leave imprints have a mixture for each category.",
+                "Leave it at 0.",
+            )
         for name in self.weights:
             if name not in _weights(self):
                 raise UsageError(
@@ -229,6 +235,7 @@ _LATER = (
             "flow",
             "flow_hidden",
             "normals",
+            "kinds",
             "reads",
             "strokes",
             "window",
