@@ -187,6 +187,9 @@ def posterior(
     if model.noisy:
         said = said + torch.randn_like(said)
     h = model.told(torch.cat([seen, z], -1))[:, None] * gate + said
+    if model.kin:
+        own = said * gate * mask
+        h = h + model.kin(gate * (own.sum(1, keepdim=True) - own))
     for block in model.blocks:
         told = block.says(h) * mask
         others = told.sum(1, keepdim=True) - told

@@ -49,7 +49,8 @@ NORMALS = 24
 """Of the mixture of a category, unless another number is asked for."""
 
 FAINT = 0.1
-"""How much smaller than usual the weights begin that say what a part has of its own."""
+"""How much smaller than usual the weights begin that say what a part has of its own, and what it
+hears of others like it."""
 
 AT_ONCE = 2**11
 """Imprints that are summed at once where no gradient is wanted."""
@@ -106,14 +107,24 @@ class ImprintVAE(WholesVAE):
         self.posterior_z = nn.Sequential(Residual(hidden), nn.ELU(), last)
         self.label_q, self.gate = (Label(categories, axes, hidden, WAVES) for _ in range(2))
         self.told = initialised(nn.Linear(hidden + latent, hidden))
+        self.kin = initialised(nn.Linear(hidden, hidden)) if self.noisy else None
         self.blocks = nn.ModuleList(GraphBlock(hidden, hidden) for _ in range(BLOCKS))
         self.posterior_w = initialised(nn.Linear(hidden, 3 * self.part))
         with torch.no_grad():
             self.posterior_w.weight.mul_(FAINT)
+            if self.kin:
+                self.kin.weight.mul_(FAINT)
 
     def p_w(self, y: Pieces, groups: Groups) -> PartMixtures:
-        """p(w_i|l_i) of all parts of a batch."""
-        logits, loc, log_scale = self.prior_w(y.codes)
+        """p(w_i|l_i) of all parts of a batch; only parts unlike all others of a whole teach it.
+
+        Of several waves of one frequency a whole shows the sum, and not which of them gave what.
+        """
+        given = self.prior_w(y.codes)
+        if self.noisy:
+            alone = self._alone(y.codes, groups)
+            given = tuple(_taught(each, alone) for each in given)
+        logits, loc, log_scale = given
         return PartMixtures(logits, loc, soft_bounded(log_scale).exp(), groups)
 
     def total(self, w: Tensor, y: Pieces, groups: Groups) -> Tensor:
@@ -150,6 +161,9 @@ class ImprintVAE(WholesVAE):
         if self.noisy:
             said = said + (torch.randn_like(said) if noise is None else noise)
         h = groups.spread(self.told(torch.cat([seen, z], -1))) * gate + said
+        if self.kin:  # what others like it say, by gates that let the same through
+            own = said * gate
+            h = h + self.kin(gate * (groups.spread(groups.totals(own)) - own))
         for block in self.blocks:
             h = block(h, groups)
         loc, log_scale, logits = self.posterior_w(h).float().chunk(3, -1)
@@ -165,6 +179,11 @@ class ImprintVAE(WholesVAE):
         """The generative half."""
         return [self.prior_w, self.imprint, self.prior_z, self.write]
 
+    def _alone(self, codes: Tensor, groups: Groups) -> Tensor:
+        """Which parts have a category that no other of their whole has, bool `(N,)`."""
+        each = nn.functional.one_hot(codes, len(self.vocabulary.categories)).float()
+        return (groups.spread(groups.totals(each)) * each).sum(1) < 1.5
+
     def _gist(self, total: Tensor) -> Tensor:
         """What z is foretold by, which does not grow with the number of parts."""
         return self.write.gist(total)
@@ -177,3 +196,8 @@ class ImprintVAE(WholesVAE):
             f"wholes {self.shape}, parts of {len(self.vocabulary.categories)} categories,"
             f" latents {self.latent} and {self.part} a part, imprints of {self.summed}"
         )
+
+
+def _taught(values: Tensor, rows: Tensor) -> Tensor:
+    """The same values, through which a gradient flows in some rows alone."""
+    return torch.where(rows.view(-1, *[1] * (values.ndim - 1)), values, values.detach())

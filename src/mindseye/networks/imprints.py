@@ -6,8 +6,8 @@ $$ \tilde w = \sum_i φ(\ell_i, w_i) . $$
 
 | wholes   | an imprint                                       | a whole is written                |
 |----------|--------------------------------------------------|-----------------------------------|
-| curves   | a vector, of which the first number is 1         | channel by channel, bent at each  |
-|          |                                                  | point, as high as parts are many  |
+| curves   | a vector, of which the first number is 1         | bent as a mean at each point, and |
+|          |                                                  | again as high as parts are many   |
 | pictures | over a map of places, how strongly a part is     | pixel by pixel, of what is meant  |
 |          | felt there, and that times what its category is  | there, and how strongly           |
 
@@ -46,6 +46,9 @@ LEAST_MASS = 1e-30
 FALLS = (1.0, 2.0, 4.0, 8.0)
 """The ways in which a part is felt over a picture: how fast each falls, at first, with the square
 of the distance."""
+
+FAINT = 0.1
+"""How much smaller than usual the weights begin that bend a curve as a whole."""
 
 COLOURS = 4
 """Numbers that tell what the category of a part is, the first of them 1."""
@@ -115,7 +118,12 @@ class CurveImprint(nn.Module):
 
 
 class CurveWriter(nn.Module):
-    """Curves of the imprints of their parts: channels, then the same small network at all points.
+    """Curves of the imprints of their parts, bent twice by small networks, the same at all points.
+
+    The mean imprint and z say channels of a curve, and these are bent: what parts do to each other
+    by how they are mixed. Then the curve is as high as there are parts, and bent once more: what
+    happens to so much, however many it is of. Nothing else knows how many parts there are, so that
+    a part leaves the same on curves of any number.
 
     Arguments:
         shape: Channels, 1 and points of a curve.
@@ -126,38 +134,38 @@ class CurveWriter(nn.Module):
 
     def __init__(self, shape: Shape, size: int, latent: int, width: int):
         super().__init__()
-        self.out, self.points = shape[0], shape[2]
-        channels, inner, told = max(width // 16, 4), max(width // 4, 8), size + latent
+        self.out, self.points, self.gists = shape[0], shape[2], size - 1
+        channels, inner, told = max(width // 16, 4), max(width // 4, 8), self.gists + latent
         dense = initialised(nn.Linear(told, width))
         self.dense = nn.Sequential(dense, nn.ELU(), Residual(width), nn.ELU())
         self.straight, self.curved = (
             initialised(nn.Linear(each, channels * shape[2])) for each in (told, width)
         )
         self.bend = nn.Sequential(
-            nn.Conv1d(channels + 1, inner, 3, padding=1),
+            nn.Conv1d(channels, inner, 3, padding=1),
             nn.ELU(),
             nn.Conv1d(inner, inner, 1),
             nn.ELU(),
             nn.Conv1d(inner, 2 * self.out, 3, padding=1),
         )
-        self.gists = size
+        last = nn.Conv1d(inner, self.out, 1)
+        self.limit = nn.Sequential(nn.Conv1d(self.out, inner, 1), nn.ELU(), last)
+        with torch.no_grad():
+            last.weight.mul_(FAINT)
 
     def gist(self, total: Tensor) -> Tensor:
-        """The mean imprint and the logarithm of the number of parts, `(B, size)`."""
-        mass = _at_least(total[:, :1])
-        return torch.cat([total[:, 1:] / mass, mass.log()], -1)
+        """The mean imprint, `(B, size - 1)`."""
+        return total[:, 1:] / _at_least(total[:, :1])
 
     def forward(self, total: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         """Means and log variances, `(B, C, 1, T)` each."""
-        log_mass = _at_least(total[:, :1]).log()
         told = torch.cat([self.gist(total), z], -1)
         drawn = self.straight(told) + self.curved(self.dense(told))
-        channels = drawn.unflatten(-1, (-1, self.points))
-        mass = log_mass[:, None].expand(-1, 1, self.points).to(channels.dtype)
-        both = self.bend(torch.cat([channels, mass], 1))[:, :, None].float()
-        mean, log_variance = both.chunk(2, 1)
-        log_mass = log_mass[:, :, None, None].float()
-        return mean * log_mass.exp(), log_variance + 2 * log_mass
+        mean, log_variance = self.bend(drawn.unflatten(-1, (-1, self.points))).float().chunk(2, 1)
+        many = _at_least(total[:, :1])[..., None].float()
+        much = many * mean
+        limited = much + self.limit(torch.asinh(much)).float()
+        return limited[:, :, None], (log_variance + 2 * many.log())[:, :, None]
 
 
 class CurveReader(nn.Module):

@@ -16,8 +16,8 @@ them, and by $z$ instead of the parts: both are learnt sooner. So there are two 
   learnt first, then how parts differ from it, then what is left for the whole.
 
 The first is for wholes whose parts share something that could tell all the rest, such as a day; the
-second for those that what is said determines nearly. The gradient of the price of $z$ does not reach the
-parts, or they would learn to tell the noise of $z$. In the end nothing of this is left.
+second for those that what is said determines nearly. The gradient of the price of $z$ does not
+reach the parts, or they would learn to tell the noise of $z$. In the end nothing of this is left.
 
 References:
     From abstract items to latent spaces to observed data and back: Compositional Variational
