@@ -265,7 +265,7 @@ def test_unknown_options_are_found_before_anything_else(mindseye, sines):
 
 
 def test_models_of_words_are_not_composed(mindseye):
-    refused(mindseye("compose", "mnist-a", "f2"), "knows nothing of parts", "sines/compvae")
+    refused(mindseye("compose", "mnist-a", "f2"), "knows nothing of parts", "sines, sites and loads")
 
 
 # Imagine
@@ -368,6 +368,16 @@ def test_runs_are_shown_listed_cited_and_given_away(mindseye, sines):
     assert "berger2020" in mindseye("cite", sines)[1]
     assert mindseye("export", sines, "given")[0] == 0
     assert mindseye("compose", "given", "f2")[0] == 0
+
+
+def test_wholes_of_many_parts_are_told_briefly_in_the_table_and_whole_in_json(mindseye, sines):
+    many = ", ".join(f"{11 * n}×f{n}" for n in range(2, 11))
+    code, out, _ = mindseye("compose", sines, f"{many}, f1", "-n", "1")
+    assert code == 0
+    assert max(map(len, out.splitlines()[:2])) < 120
+    assert "…" in out
+    found = json.loads(mindseye("compose", sines, f"{many}, f1", "-n", "1", "--json")[1])
+    assert found["steps"][0]["parts"] == f"f1, {many}"
 
 
 def test_what_needs_words_says_that_there_are_none(mindseye, sines):

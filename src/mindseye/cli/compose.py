@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mindseye.cli.options import Device, InOrder, Json, Marks, Runs, Seed, chosen_device
-from mindseye.cli.output import answer, cell, file_stem, print_json, sheet_path, table
+from mindseye.cli.output import answer, briefly, cell, file_stem, print_json, sheet_path, table
 from mindseye.cli.wholes import MOST, check_marks
 from mindseye.errors import UsageError
 
@@ -104,11 +104,11 @@ def compose(
     those of observed wholes: what would this curve be without that part?
 
     \b
-    mindseye compose 7 "f2, f7, f9" --add f3 --remove f7 --replace f2=f5
-    mindseye compose 7 --from curve.csv --of "f2, f7" --add f3 --save changed.csv
-    mindseye compose 7 "4×f2, f7" --beside sum --beside truth
-    mindseye compose 9 "3×family, solar" --toward max --quantile 0.9,1
-    mindseye compose 8 "red@0.2,-0.5; blue@0.6,0.1" --move red@0.2,-0.5=0.4,-0.5 --marks
+    mindseye compose sines "f2, f7, f9" --add f3 --remove f7 --replace f2=f5
+    mindseye compose sines --from curve.csv --of "f2, f7" --add f3 --save changed.csv
+    mindseye compose sines "4×f2, f7" --beside sum --beside truth
+    mindseye compose loads "3×family, solar" --toward max --quantile 0.9,1
+    mindseye compose sites "red@0.2,-0.5; blue@0.6,0.1" --move red@0.2,-0.5=0.4,-0.5 --marks
     """
     from mindseye.runs import find
     from mindseye.wholefiles import check_target, save_wholes
@@ -338,7 +338,7 @@ def _tell(report: dict[str, Any], *, as_json: bool, spread: bool) -> None:
 
     if as_json:
         return print_json(report)
-    rows = [[cell(value) for value in step.values()] for step in report["steps"]]
+    rows = [[briefly(cell(value)) for value in step.values()] for step in report["steps"]]
     table([list(report["steps"][0]), *rows])
     sheet, *numbers = report["files"]
     n, drawn = report["n"], min(report["n"], SHOWN)

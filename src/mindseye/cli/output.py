@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "answer",
     "bar",
+    "briefly",
     "cell",
     "duration",
     "file_stem",
@@ -55,6 +56,15 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.2f}"
     return "-" if value is None else str(value)
+
+
+def briefly(text: str, most: int = 60) -> str:
+    """A text that may be long, in a column of a table.
+
+    >>> briefly("red@0.2,-0.5; blue@0.6,0.1", most=15)
+    'red@0.2,-0.5; …'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def duration(seconds: float) -> str:
