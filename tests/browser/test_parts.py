@@ -173,15 +173,16 @@ def test_sites_are_moved_by_keys_and_come_back(page, composed):
     assert shown(page) == before
 
 
-def test_without_a_model_of_parts_it_says_how_to_get_one(page, address, stranger, composed):
+def test_a_model_that_knows_no_parts_names_those_that_do(page, address, stranger, composed):
     page.goto(f"{address}?view=parts")
     settled(page)
-    expect(page.get_by_text("No model of parts is open")).to_be_visible()
-    expect(page.get_by_text("mindseye train sines/compvae-lean", exact=True)).to_be_visible()
+    expect(page.get_by_text("mnist-a knows nothing of parts")).to_be_visible()
+    for name in ("loads", "sines", "sites"):  # they came with the package
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_visible()
     stranger.goto(f"{composed}?view=parts&model=mnist-a")
     settled(stranger)
     with answered(stranger):
-        stranger.get_by_role("button", name=SITES).click()
+        stranger.get_by_role("button", name=SITES, exact=True).click()
     expect(field(stranger)).to_have_value(re.compile("^red@"))
     assert stranger.get_by_role("navigation").get_by_role("link").all_inner_texts() == [
         "Parts",

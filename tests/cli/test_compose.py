@@ -265,7 +265,8 @@ def test_unknown_options_are_found_before_anything_else(mindseye, sines):
 
 
 def test_models_of_words_are_not_composed(mindseye):
-    refused(mindseye("compose", "mnist-a", "f2"), "knows nothing of parts", "sines, sites and loads")
+    told = mindseye("compose", "mnist-a", "f2")
+    refused(told, "knows nothing of parts", "sines, sites and loads")
 
 
 # Imagine

@@ -341,6 +341,14 @@ def test_curves_and_colours_are_read_on_a_scale_of_their_own():
 # Imprints
 
 
+def test_means_of_latents_of_curves_stay_where_a_mixture_can_follow():
+    model = make("imprint", CURVE)
+    with torch.no_grad():
+        model.posterior_w.bias[: model.part] = 1e4
+    far = posterior(model, wholes(CURVE, 1), pieces(WAVES, (3,)), torch.zeros(1, Z)).mean
+    assert_close(far, torch.full_like(far, imprint.FARTHEST))
+
+
 @pytest.mark.parametrize("shape", [CURVE, PICTURE])
 def test_imprints_are_summed_some_at_a_time_to_the_same(shape, monkeypatch):
     model, y = make("imprint", shape), pieces(WAVES if shape == CURVE else SITES)

@@ -19,6 +19,7 @@ from mindseye.studio.server import make_app
 from mindseye.studio.shelf import Opened, Shelf, shelf_of
 from mindseye.studio.views.parts import MANY, MOST
 
+SHIPPED = ["mnist-a", "captioned-mnist", "loads", "sines", "sites"]
 SINES, SITES = "00000-sines-compvae-tiny", "00001-sites-compvae-tiny"
 PLACES = "red@0.2,-0.5; white@-0.4,0; blue@0.6,0.1"
 
@@ -236,7 +237,7 @@ def test_models_of_parts_say_what_parts_there_are(client):
 
 def test_finished_runs_of_parts_are_open(makers, opened):
     shelf = shelf_of([], makers)
-    assert list(shelf.models) == ["mnist-a", "captioned-mnist", SITES, SINES]
+    assert list(shelf.models) == [*SHIPPED, SITES, SINES]
     found = shelf.opened(SINES)
     assert not found.is_read
     shelf.read(found)

@@ -90,7 +90,7 @@ def imagine(
     mindseye imagine first.png --to second.png
     mindseye imagine "digit=4" --traverse
     mindseye imagine "digit=4" --traverse --out traversals.gif
-    mindseye imagine "3×f2, f7" --model runs/00007-sines-compvae-lean
+    mindseye imagine "3×f2, f7" --model sines
     """
     from mindseye.runs import find
 

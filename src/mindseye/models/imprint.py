@@ -52,6 +52,10 @@ FAINT = 0.1
 """How much smaller than usual the weights begin that say what a part has of its own, and what it
 hears of others like it."""
 
+FARTHEST = 3.0
+"""How far from zero the means of latents of parts of curves are, at most: a mixture has no width of
+its own that they would have to keep to, and they tell so much that they would spread and spread."""
+
 AT_ONCE = 2**11
 """Imprints that are summed at once where no gradient is wanted."""
 
@@ -167,6 +171,8 @@ class ImprintVAE(WholesVAE):
         for block in self.blocks:
             h = block(h, groups)
         loc, log_scale, logits = self.posterior_w(h).float().chunk(3, -1)
+        if self.curve:
+            loc = soft_bounded(loc, -FARTHEST, FARTHEST)
         return CorrelatedNormals(loc, soft_bounded(log_scale).exp(), logits, groups)
 
     @property

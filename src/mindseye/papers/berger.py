@@ -59,7 +59,7 @@ _FAST = Training(
 )
 _LEAN = replace(
     _FAST,
-    steps=16_000,
+    steps=6000,
     batch_size=64,
     learning_rate=2e-3,
     growth=200,
@@ -87,7 +87,7 @@ _DATA = {
 
 _OTHERWISE = {
     ("sites", "fast"): {"cooling": 20_000},
-    ("sites", "lean"): {"cooling": 6000, "learning_rate": 1e-3},
+    ("sites", "lean"): {"steps": 16_000, "cooling": 6000, "learning_rate": 1e-3},
     ("loads", "fast"): {"beta_warmup": 8000},
     ("loads", "lean"): {"beta_warmup": 1000},
     ("sites-wide", "lean"): {"steps": 4000},

@@ -247,7 +247,7 @@ class Run:
     @property
     def _partless(self) -> UsageError:
         return UsageError(
-            f"{self.path} knows nothing of parts.", "Train a model that does: sines/compvae."
+            f"{self.path} knows nothing of parts.", "The built-in sines, sites and loads do."
         )
 
     def observer(self, data: str = "") -> str | os.PathLike[str] | None:

@@ -73,7 +73,7 @@ class House:
             return found
         raise UsageError(
             f"`{found.name}` knows nothing of parts.",
-            "`mindseye train sines/compvae-lean` trains a model that does.",
+            "The built-in models `sines`, `sites` and `loads` do.",
         )
 
     async def _read(self, name: str) -> Mind | Composer:

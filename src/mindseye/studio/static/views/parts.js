@@ -21,7 +21,6 @@ export const ofOneModel = ["moved", "before"];
 const COUNTS = [1, 2, 4, 6, 8];
 const USUAL = 4;
 const REST = 250;
-const TRAIN = "`mindseye train sines/compvae-lean`";
 
 /** The settings of a state, with what they fall back on. */
 function settingsOf(state) {
@@ -39,21 +38,16 @@ async function opened(answer) {
   return [answer, answer.pictures && (await Pictures.open(answer.pictures))];
 }
 
-/** What is seen of a model that knows no parts: who does, or how to get one. */
+/** What is seen of a model that knows no parts: who does. Some came with the package. */
 function withoutParts(root, context) {
   const others = context.models.filter(({ kit }) => kit);
-  const state = others.length
-    ? emptyState(
-        `${context.model.name} knows nothing of parts`,
-        "These models, which are open too, put wholes together of parts:",
-        ...others.map(({ name: model }) =>
-          button({ text: model, onClick: () => context.say({ model, description: null }) }),
-        ),
-      )
-    : emptyState(
-        "No model of parts is open",
-        `Type ${TRAIN} in a terminal, which takes about four minutes on two cores; \`sites/compvae-lean\` has coloured sites on a square and \`loads/compvae-lean\` the households of a street. Then start \`mindseye studio\` again.`,
-      );
+  const state = emptyState(
+    `${context.model.name} knows nothing of parts`,
+    "These models, which are open too, put wholes together of parts:",
+    ...others.map(({ name: model }) =>
+      button({ text: model, onClick: () => context.say({ model, description: null }) }),
+    ),
+  );
   state.classList.add("partless");
   root.append(state);
   return { update() {}, unmount() {} };
