@@ -120,6 +120,13 @@ def test_equal_parts_in_one_place_mean_the_same_twice_as_strongly():
     assert_close(change, torch.full_like(change, 0.1 * math.log(2)))
 
 
+def test_a_picture_of_one_part_felt_everywhere_alike_has_one_colour_up_to_its_edges():
+    writer = PictureWriter(PICTURE, (16, 16), Z, 8)
+    total = torch.rand(1, len(FALLS) * COLOURS, 1).expand(-1, -1, 256).flatten(1)
+    mean, _ = writer(total, torch.zeros(1, Z))
+    assert_close(mean, mean[:, :, 16:17, 16:17].expand_as(mean))
+
+
 def test_kinds_have_mixtures_of_their_own_and_learn_apart():
     kinds = Kinds(3, 4, 2)
     logits, loc, log_scale = kinds(CODES)

@@ -257,7 +257,7 @@ class PictureWriter(nn.Module):
             nn.ELU(),
             nn.Conv2d(width, width, 1),
             nn.ELU(),
-            nn.Conv2d(width, shape[0] + 1, 3, padding=1),
+            nn.Conv2d(width, shape[0] + 1, 3, padding=1, padding_mode="replicate"),
         )
         self.gists = len(FALLS) * COLOURS
 
