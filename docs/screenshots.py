@@ -1,7 +1,7 @@
 """Pictures of the studio for README and docs, taken in a headless Chromium.
 
 Models are trained for some views first: one of two latents for Latents, which takes half a minute,
-one of the households of a street for Parts and one of Cora for Graph, which take two minutes each.
+and one of Cora for Graph, which takes two minutes.
 One that paints, and who judges it, take a quarter of an hour, unless they are in runs/ already.
 
 python docs/screenshots.py                            # into docs/pictures
@@ -36,12 +36,13 @@ SHOTS = {
     "studio-latents": "?view=latents&model=00000-mnist-vae-lean&point=draw&seed=3&theme=light",
     "studio-parts": "?view=parts&model=loads&description=3×family, electric-car, 2×solar"
     "&before=3×family, electric-car&seed=3&theme=light",
+    "studio-parts-sites": "?view=parts&model=sites&seed=3&theme=light"
+    "&description=red@-0.6,-0.5; green@-0.4,0.6; blue@0.5,0.4; white@0.5,-0.5",
     "studio-graph": "?view=graph&model=cora&node=733&known=1&theme=light",
     "studio-runs": "?view=runs&theme=light",
 }
 MINDSEYE = [sys.executable, "-c", "from mindseye.cli import main; main()"]
 TWO = ["--set", "latent=2", "--set", "steps=3000"]
-STREET = ["--set", "steps=2500", "--set", "growth=120", "--set", "beta_warmup=800"]
 LITTLE = ["--draws", "200", "--pictures", "1000"]
 
 
@@ -57,9 +58,6 @@ def main() -> None:
             trained(home, "captioned-mnist/observer-lean")
             trained(home, "captioned-mnist-comp/align-lean")
             _renamed(home, "captioned-mnist-comp-align-lean", "painter")
-        if "studio-parts" in names:
-            called(home, "train", "loads/compvae-lean", *STREET)
-            _renamed(home, "loads-compvae-lean", "loads")
         if "studio-graph" in names:
             called(home, "train", "cora/masked")
             _renamed(home, "cora-masked", "cora")

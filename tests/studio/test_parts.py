@@ -261,7 +261,7 @@ def test_finished_runs_of_parts_are_open(makers, opened):
         (SITES, {"description": "rde@0,0"}, "'rde' is not a part here", "Did you mean 'red'?"),
         (SITES, {"description": PLACES, "moved": "red@0,0"}, "`moved` has 'red@0,0'", "Write it"),
         (SITES, {"description": PLACES, "moved": "red@0,0=9,0"}, "`x` of `red` (=9.0)", "Write"),
-        ("mnist-a", {"description": "f2"}, "`mnist-a` knows nothing of parts.", "`mindseye train"),
+        ("mnist-a", {"description": "f2"}, "`mnist-a` knows nothing of parts.", "The built-in"),
     ],
 )
 def test_what_cannot_be_made_says_what_can(client, model, parameters, message, hint):

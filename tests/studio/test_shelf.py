@@ -10,7 +10,7 @@ from mindseye.studio import answers
 from mindseye.studio.shelf import READ, Absent, Opened, Shelf, shelf_of
 
 MODEL = BUILTIN / "mnist-a"
-BUILT_IN = ["mnist-a", "captioned-mnist"]
+BUILT_IN = ["mnist-a", "captioned-mnist", "loads", "sines", "sites"]
 
 
 def copied(folder) -> Run:

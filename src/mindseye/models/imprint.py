@@ -9,6 +9,9 @@ many parts; $p(w_i \mid \ell_i)$ is a normal of as many. Here the latent of a pa
 for what it has of its own, whose law is a mixture of normals for each category, and the network $φ$
 knows what the part is called. So what is said is not told by latents, a latent means something else
 for each category, and what a part leaves on a whole has any form.
+
+A whole shows the sum of what parts like each other gave. So a mixture learns only from parts that
+no other of their whole is like, although the divergence of all is from it: the gradient stops.
 """
 
 from __future__ import annotations
