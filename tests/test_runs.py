@@ -14,7 +14,7 @@ import torch
 from mindseye import runs
 from mindseye.errors import DataError, UsageError
 from mindseye.evaluation.captions import evaluate_captions
-from mindseye.models import Draw, JointVAE, Observer
+from mindseye.models import Draw, ImprintVAE, JointVAE, Observer
 from mindseye.papers import Recipe, get_recipe
 from mindseye.runs import Run, create, estimate, find, list_runs, load, load_observer, making
 from mindseye.runs.making import fresh
@@ -338,7 +338,7 @@ def test_a_joint_model_judges_nothing(finished):
 
 def test_built_in_models_are_whole():
     for run in list_runs(runs.BUILTIN):
-        assert isinstance(run.model(), JointVAE | Draw | Observer)
+        assert isinstance(run.model(), JointVAE | Draw | ImprintVAE | Observer)
         assert find(run.name) == run
 
 
