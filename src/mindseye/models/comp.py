@@ -104,29 +104,14 @@ class CompVAE(WholesVAE):
     def q_w(
         self, seen: Tensor, z: Tensor, y: Pieces, groups: Groups, noise: Tensor | None = None
     ) -> CorrelatedNormals:
-        """q({w_i}|x,z,{l_i}).
-
-        Arguments:
-            seen: What is seen in the wholes.
-            z: Their latents.
-            y: Their parts.
-            groups: Which parts belong to which whole.
-            noise: What tells parts of one category apart, `(N, ...)`; drawn if not given.
-        """
-        said = self.label_q(y.codes, y.places)
-        if self.noisy:
-            said = said + (torch.randn_like(said) if noise is None else noise)
+        """q({w_i}|x,z,{l_i})."""
+        said = self._called(y, noise)
         known = torch.cat([seen, z], -1)
         h = torch.cat([groups.spread(known), said.to(known.dtype)], -1)
         for block in self.blocks:
             h = block(h, groups)
         loc, log_scale, logits = self.posterior_w(h).float().chunk(3, -1)
         return CorrelatedNormals(loc, soft_bounded(log_scale).exp(), logits, groups)
-
-    @property
-    def tags(self) -> int:
-        """How many numbers tell parts of one category apart in the posterior."""
-        return self.label_q.size
 
     @property
     def decoders(self) -> list[nn.Module]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from mindseye.distributions import NormalPixels, PartMixtures, RelativeFlow
 from mindseye.distributions.correlated import CorrelatedNormals, PartNormals, floored
 from mindseye.distributions.normal import DiagonalNormal, diagonal_normal, loc_and_log_scale
 from mindseye.groups import Groups
+from mindseye.networks.wholes import Label
 from mindseye.parts import Kit
 from mindseye.pieces import Pieces
 
@@ -69,7 +71,15 @@ class Compositional(nn.Module, ABC):
     def q_w(
         self, seen: Tensor, z: Tensor, y: Pieces, groups: Groups, noise: Tensor | None = None
     ) -> CorrelatedNormals:
-        """q({w_i}|x,z,{l_i}); `noise` tells parts of one category apart, drawn if not given."""
+        """q({w_i}|x,z,{l_i}).
+
+        Arguments:
+            seen: What is seen in the wholes.
+            z: Their latents.
+            y: Their parts.
+            groups: Which parts belong to which whole.
+            noise: What tells parts of one category apart, `(N, ...)`; drawn if not given.
+        """
 
     @staticmethod
     def groups(y: Pieces) -> Groups:
@@ -92,6 +102,8 @@ class WholesVAE(Compositional):
     """Of w~ and z, means and log variances."""
     prior_z: nn.Module
     posterior_z: nn.Module
+    label_q: Label
+    """What a part is called, to those who infer its latent."""
 
     def __init__(self, kit: Kit, shape: tuple[int, int, int], latent: int):
         super().__init__()
@@ -115,9 +127,21 @@ class WholesVAE(Compositional):
         return diagonal_normal(*loc_and_log_scale(self.posterior_z(seen)))
 
     @property
+    def tags(self) -> int:
+        """How many numbers tell parts of one category apart in the posterior."""
+        return self.label_q.size
+
+    @property
     @abstractmethod
     def decoders(self) -> list[nn.Module]:
         """The generative half."""
+
+    def _called(self, y: Pieces, noise: Tensor | None) -> Tensor:
+        """What parts are called, `(N, tags)`, those of one category told apart by noise."""
+        said = self.label_q(y.codes, y.places)
+        if not self.noisy:
+            return said
+        return said + (torch.randn_like(said) if noise is None else noise)
 
     def _gist(self, total: Tensor) -> Tensor:
         """What z is foretold by: the sum, if nothing else."""

@@ -155,18 +155,8 @@ class ImprintVAE(WholesVAE):
     def q_w(
         self, seen: Tensor, z: Tensor, y: Pieces, groups: Groups, noise: Tensor | None = None
     ) -> CorrelatedNormals:
-        """q({w_i}|x,z,{l_i}).
-
-        Arguments:
-            seen: What is seen in the wholes.
-            z: Their latents.
-            y: Their parts.
-            groups: Which parts belong to which whole.
-            noise: What tells parts of one category apart, `(N, ...)`; drawn if not given.
-        """
-        said, gate = (label(y.codes, y.places) for label in (self.label_q, self.gate))
-        if self.noisy:
-            said = said + (torch.randn_like(said) if noise is None else noise)
+        """q({w_i}|x,z,{l_i})."""
+        said, gate = self._called(y, noise), self.gate(y.codes, y.places)
         h = groups.spread(self.told(torch.cat([seen, z], -1))) * gate + said
         if self.kin:  # what others like it say, by gates that let the same through
             own = said * gate
@@ -177,11 +167,6 @@ class ImprintVAE(WholesVAE):
         if self.curve:
             loc = soft_bounded(loc, -FARTHEST, FARTHEST)
         return CorrelatedNormals(loc, soft_bounded(log_scale).exp(), logits, groups)
-
-    @property
-    def tags(self) -> int:
-        """How many numbers tell parts of one category apart in the posterior."""
-        return self.label_q.size
 
     @property
     def decoders(self) -> list[nn.Module]:
